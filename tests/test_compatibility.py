@@ -34,7 +34,7 @@ RULES_CSV = (
 )
 NAMES = {
     "Baskets", "BudgetError", "DiscreetError", "Guarantee", "InputError", "Ledger", "LimitError",
-    "MisuseError", "NobodyError", "Outcome", "Patterns", "Release", "Rules", "Vocabulary", "__version__",
+    "MisuseError", "EmptyDataError", "Outcome", "Patterns", "Release", "Rules", "Vocabulary", "__version__",
     "audit", "count", "load", "mechanisms", "mine", "plan", "preview", "rank", "read", "release", "rules",
     "simulate",
 }  # fmt: skip

@@ -37,7 +37,7 @@ def test_a_protocol_of_ours_is_refused_without_its_page(tmp_path, monkeypatch):
 
 def test_everything_has_one_name():
     assert set(everything()) == {*mechanisms(), *protocols(), *oracles()}
-    assert {entry(name).what for name in ("auto", "svsm", "olh")} == {"mechanism", "protocol", "oracle"}
+    assert {entry(name).category for name in ("auto", "svsm", "olh")} == {"mechanism", "protocol", "oracle"}
     for named_entry in [*protocols().values(), *oracles().values()]:
         assert named_entry.model == "local"
         assert named_entry.guarantee == ("epsilon" if named_entry.kind.live else "epsilon, simulated only")

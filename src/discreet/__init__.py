@@ -1,4 +1,4 @@
-"""Find what people buy, click, watch or take together, without learning about any one of them.
+"""Find the items that people buy, click, watch or take together, without learning about any single person.
 
 The names below are the public surface. They are loaded on first use, so that importing the package is instant.
 """

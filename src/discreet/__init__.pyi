@@ -5,10 +5,10 @@ from .errors import (
     CardError as CardError,
     ClusterError as ClusterError,
     DiscreetError as DiscreetError,
+    EmptyDataError as EmptyDataError,
     InputError as InputError,
     LimitError as LimitError,
     MisuseError as MisuseError,
-    NobodyError as NobodyError,
 )
 from .exact import mine as mine, relations as relations, rules as rules
 from .local.study import Outcome as Outcome, simulate as simulate

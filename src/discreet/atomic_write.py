@@ -20,7 +20,7 @@ from .errors import DiscreetError, MisuseError
 from .protected import check_unprotected
 from .temporary import lock_file, name_partial_file, sweep_parts
 
-# Flags that fail if the file exists: another process cannot place a link under the name in between.
+# Flags that fail if the file exists: no process can place a link under the name in between.
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # Errors of a disk that is full or fails, which leave the earlier file unchanged.
 _DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -60,6 +60,7 @@ def open_replacement(path: str | os.PathLike[str], *, private: bool = False) -> 
     with _open_partial_file(target, typed_path) as (partial, stream), _explain_disk_errors(typed_path):
         with stream:
             yield stream
+            # To the disk before the rename: after a crash the name must not stand for an empty file.
             stream.flush()
             os.fsync(stream.fileno())
         partial.chmod(mode)
@@ -72,6 +73,7 @@ def _explain_disk_errors(typed_path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        # Other errors are of the caller's own block, and pass unchanged.
         if error.errno in _DISK_ERRORS:
             raise _build_write_error(typed_path, error) from error
         raise
@@ -100,7 +102,7 @@ def is_special(typed_path: Path) -> bool:
 
 
 def _find_mode(target: Path, typed_path: Path, private: bool) -> int:
-    """Return the mode of the output: that of the replaced file, or of a new file in the directory."""
+    """Return the mode of the output: the mode of the replaced file, or of a new file in the directory."""
     try:
         return target.stat().st_mode & 0o777
     except OSError:

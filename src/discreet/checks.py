@@ -37,6 +37,7 @@ def is_whole(value: Any) -> bool:
 def parse_positive(name: str, value: Any) -> int:
     """Return the value of an option as an integer from 1 to MAX_COUNT."""
     if is_whole(value) and value > 0:
+        # Cut, not refused: no count is larger, and compiled code takes 64 bits.
         return min(int(value), MAX_COUNT)
     raise MisuseError.format(
         "{option} is {value!r}, but it must be a whole number, 1 or more.", option=name_options(name), value=value
@@ -56,6 +57,7 @@ def parse_fraction(name: str, value: Any) -> float:
     if _is_real(value) and 0 <= value <= 1:
         return float(value)
     hint: str | Message = ""
+    # The most frequent slip: 5 for 5 %.
     if _is_real(value) and 1 < value <= 100:
         literal = f"{value / 100:g}"
         instead = render_option(name, float(literal), literal)
@@ -100,6 +102,7 @@ def parse_support(value: Any) -> Fraction:
 
 def parse_share(name: str, value: Any) -> Fraction:
     """Return a share in [0, 1) as an exact fraction; the texts 1% and 0.01 are equal."""
+    # Bounded in length, as text of a user is scanned.
     percent = isinstance(value, str) and len(value) < 100 and value.rstrip().endswith("%")
     exact = _bound_exponent(parse_number(value.rstrip()[:-1] if percent else value))
     if exact is not None and percent:
@@ -129,6 +132,7 @@ def parse_number(value: Any) -> Decimal | Fraction | None:
                 return Fraction(value.replace(" ", ""))
             value = value if _NUMBER.fullmatch(value) else None
         if isinstance(value, Real):
+            # The shortest text of a float, as the user sees it: 0.07 and not its binary neighbour.
             value = repr(float(value))
         decimal = Decimal(value) if isinstance(value, str | Decimal) else None
     except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
@@ -161,6 +165,7 @@ def parse_items(items: Any, name: str) -> list[Any]:
             option=name_options(name),
             given=items,
         )
+    # Such a name could not be written into any file, which would be found out after payment.
     if not all(is_text(item) for item in item_list if isinstance(item, str)):
         raise MisuseError.format(
             "{option} has a name that is not text (a lone surrogate): correct it first.", option=name_options(name)

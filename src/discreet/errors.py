@@ -2,8 +2,8 @@
 
     DiscreetError
     ├── InputError      a file, a table or a column is not readable as data
-    │   └── NobodyError   the data have no rows; a release accepts them
-    ├── MisuseError     an argument or option is out of range, or contradicts another
+    │   └── EmptyDataError   the data have no rows; a release accepts them
+    ├── MisuseError     an argument or option is out of range, or contradicts a second one
     ├── LimitError      the work would exceed a limit of memory, time or results
     ├── ClusterError    Spark is not reachable, or failed
     ├── CardError       a graphics card failed; the caller then uses the cores
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 if TYPE_CHECKING:
     from fractions import Fraction
 
-# The keywords of the Python API that are options of the command line, and the names of these options.
+# The keywords of the Python API that are options of the command line, and the names of the options.
 _SHARED_NAMES = [
     "among", "anchor", "antecedent", "assume_malicious", "basket", "baskets_each", "by", "consequent", "contains",
     "counts", "crowd", "delimiter", "delta", "device", "encoding", "engine", "epsilon", "excludes", "exponent",
@@ -54,7 +54,7 @@ _PLAIN_WORD = re.compile(r"[\w.,:/@%+-]+")
 class Message:
     """A text for a user, with its options as Python and as the command line write them; built by `build_message`.
 
-    `options` has the keywords in the text: a function without one of these keywords does not show the message.
+    `options` has the keywords in the text: a function that lacks a keyword of the set does not show the message.
     """
 
     python: str
@@ -82,6 +82,7 @@ def build_message(text: str, /, **values: object) -> Message:
         which is not parsed.
     """
     # A field of the name would stand for both the value and the option.
+    # Raised while developing: a test calls every message.
     for name in values.keys() & OPTIONS.keys():
         raise TypeError(f"A value of a message is not called {name}, which is an option.")
     parts: list[Message] = []
@@ -109,7 +110,7 @@ def name_options(*names: str, equals: str = "") -> Message:
 
 
 def add_option(name: str, option: str = "") -> None:
-    """Register a keyword and its option, which another room declares, like the field of a question."""
+    """Register a keyword and its option, which a different room declares, like the field of a question."""
     OPTIONS.setdefault(name, option or "--" + name.replace("_", "-"))
 
 
@@ -118,6 +119,7 @@ def render_option(name: str, value: object, literal: str = "") -> Message:
     python = f"{name}={literal or repr(value)}"
     if name not in OPTIONS:  # a keyword of Python alone
         return Message(python, python)
+    # A switch that is off has a name of its own on the command line.
     if value is False:
         return Message(python, OPTIONS[name].replace("--", "--no-", 1), frozenset({name}))
     if value is True:
@@ -168,6 +170,7 @@ class DiscreetError(Exception):
     """
 
     def __init__(self, message: str | Message = "") -> None:
+        # The Python text for tracebacks and logs; the command line reads `message`.
         super().__init__(str(message))
         self.message = message if isinstance(message, Message) else Message(message, message)
 
@@ -181,12 +184,12 @@ class InputError(DiscreetError):
     """Data cannot be read as baskets; the message has the place, and a remedy."""
 
 
-class NobodyError(InputError):
+class EmptyDataError(InputError):
     """The data have no rows. Exact mining refuses them; a release does not, as a refusal would reveal private data."""
 
 
 class MisuseError(DiscreetError, ValueError):
-    """An argument is out of range or contradicts another argument."""
+    """An argument is out of range or contradicts a second argument."""
 
 
 class LimitError(DiscreetError):

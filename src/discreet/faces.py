@@ -26,6 +26,7 @@ def attach(room: str, path: str) -> tuple[Callable[[str], Any], Callable[[], lis
     """
     homes = read_stub(Path(path).with_suffix(".pyi"))
     public_names = sorted(homes)
+    # A single module with a stub imports relative to its package.
     package = room if Path(path).stem == "__init__" else room.rpartition(".")[0]
 
     def load_name(name: str) -> Any:

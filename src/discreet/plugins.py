@@ -18,12 +18,13 @@ __all__ += ["documents"]
 def documents() -> Path:
     """Return the directory with the documents of this version: the tutorials, and the linked pages.
 
-    A wheel contains the documents; in a checkout they are those of the checkout.
+    A wheel contains the documents; a checkout has its own.
 
     Examples
     --------
     >>> sorted(page.stem for page in (documents() / "tutorials").glob("*.md") if page.stem not in ("curator", "report"))
     ['local', 'mechanism', 'oracle', 'protocol', 'study']
     """
+    # Beside the package in a wheel, so that a plug-in's author needs no network.
     packaged = Path(__file__).parent / "documents"
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "docs"

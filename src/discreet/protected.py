@@ -14,7 +14,7 @@ from .errors import MisuseError
 # have them. A lock is empty, so that its name alone protects it.
 SERVICE_FILES = ("signing.key", "serving.lock", "collector.sqlite")
 _DATABASE_MAGIC = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat2.html, section 1.3.1
-# The suffixes of the logs of a database, and the first bytes of two kinds of logs: sections 3 and 4.1 of the same page.
+# The suffixes of the logs of a database, and the first bytes of two kinds of logs: sections 3 and 4.1 of that page.
 _LOG_SUFFIXES = ("-wal", "-shm", "-journal")
 _LOG_MAGICS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
 

@@ -2,7 +2,7 @@
 
 A process removes the copies of private data and the partial files that it created. A killed process cannot, so the
 next process sweeps them. A lock on a file (`flock`) ends with its process, and so marks the living: process numbers are
-not unique where containers share a directory. On systems without such locks nothing is swept.
+not unique where containers share a directory. On systems without locks nothing is swept.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _OPEN_FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC"
 
 
 @contextmanager
-def make_temporary_directory(kind: str = "", within: Path | None = None) -> Iterator[Path]:
+def make_temporary_directory(kind: str = "", parent: Path | None = None) -> Iterator[Path]:
     """Make a directory that its owner alone can read, and remove it with its contents at the end of the block.
 
     Parameters
     ----------
     kind
         A part of the name, like ``demo-``.
-    within
-        The parent directory; None for that of the system's temporary files.
+    parent
+        The parent directory; None for the system's directory of temporary files.
     """
-    sweep_folders(within)
-    folder, descriptor = _make_locked_folder(kind, within)
+    sweep_folders(parent)
+    folder, descriptor = _make_locked_folder(kind, parent)
     try:
         yield folder
     finally:
@@ -50,6 +50,7 @@ def make_temporary_directory(kind: str = "", within: Path | None = None) -> Iter
 
 def _remove_folder(folder: Path) -> None:
     """Remove a directory, with a second attempt after a passing error: its contents are private."""
+    # Twice: a file that another thread writes meanwhile makes the first attempt fail.
     for _ in range(2):
         with suppress(OSError):
             shutil.rmtree(folder, ignore_errors=True)
@@ -57,11 +58,11 @@ def _remove_folder(folder: Path) -> None:
             return
 
 
-def sweep_folders(within: Path | None = None) -> None:
+def sweep_folders(parent: Path | None = None) -> None:
     """Remove the directories that dead processes of this user have left behind."""
     if fcntl is None:
         return
-    with suppress(OSError), os.scandir(within or tempfile.gettempdir()) as entries:
+    with suppress(OSError), os.scandir(parent or tempfile.gettempdir()) as entries:
         for entry in entries:
             path = Path(entry.path)
             if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False) and _is_own(path):
@@ -72,7 +73,7 @@ def sweep_folders(within: Path | None = None) -> None:
 
 
 def name_partial_file(target: Path) -> Path:
-    """Return a new path for the partial file of a target, in the same directory; its name has at most 130 bytes."""
+    """Return a new path for the partial file of a target, beside it; its name has at most 130 bytes."""
     return target.with_name(f"{_name_prefix(target)}{os.getpid()}-{secrets.token_hex(6)}.part")
 
 
@@ -94,7 +95,7 @@ def sweep_parts(target: Path) -> None:
 
 
 def lock_file(descriptor: int) -> bool:
-    """Lock a file that was just created; return False if another process swept it before the lock."""
+    """Lock a file that was just created; return False if a second process swept it before the lock."""
     if fcntl is None:
         return True
     try:
@@ -106,10 +107,10 @@ def lock_file(descriptor: int) -> bool:
     return os.fstat(descriptor).st_nlink > 0
 
 
-def _make_locked_folder(kind: str, within: Path | None) -> tuple[Path, int | None]:
+def _make_locked_folder(kind: str, parent: Path | None) -> tuple[Path, int | None]:
     """Return a new directory and the descriptor of its lock, None on systems without locks."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}", dir=within))  # mkdtemp gives mode 0o700
+        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}", dir=parent))  # mkdtemp gives mode 0o700
         if fcntl is None:
             return folder, None
         try:
@@ -143,7 +144,7 @@ def _lock_dead_file(path: Path) -> int | None:
     except OSError:
         return None
     try:
-        # Checked again on the open file: another process may have replaced the path since lstat.
+        # Checked again on the open file: a second process may have replaced the path since lstat.
         status = os.fstat(descriptor)
         if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

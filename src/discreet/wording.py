@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 JOINERS = "\u200c\u200d"
 
 # Hints by the keywords of other libraries: mlxtend, PyFIM, arules of R, Spark, efficient-apriori. Of several hints, a
-# user reads the first whose keywords the function has.
+# user reads the first hint with keywords of the function.
 _FOREIGN_HINTS = {
     ("max_len", "max_length", "maxlen", "zmax"): [
         build_message("the most items of a pattern are {lengths=(1, 3)} here")
@@ -57,15 +57,15 @@ _FOREIGN_HINTS = {
     ("k", "K", "n_patterns"): [build_message("how many patterns are wanted is {top=100} here")],
     ("eps",): [build_message("what may be lost is {epsilon=1} here")],
 }
-# Hints for keywords that have moved to another function, by function and keyword.
+# Hints for keywords that have moved to a different function, by function and keyword.
 _MOVED_HINTS = {
     (name, word): build_message(
-        "{name}() makes one release of everybody. For one release per segment write {name}_by(baskets, {more}by, "
+        "{name}() makes one release of everybody. For one release per segment write {name}_by(baskets, {arguments}by, "
         "segments=[…], …).",
         name=name,
-        more=more,
+        arguments=arguments,
     )
-    for name, more in (("release", ""), ("count", "itemsets, "))
+    for name, arguments in (("release", ""), ("count", "itemsets, "))
     for word in ("by", "segments")
 }
 _HINTS = {word: hints for words, hints in _FOREIGN_HINTS.items() for word in words}
@@ -73,7 +73,7 @@ _WORDS_BY_OPTION = {word.lower().replace("_", "-"): word for word in _HINTS}
 
 
 def find_hint(word: str, keywords: Collection[str]) -> Message | None:
-    """Return the hint for a keyword or an option of another library; None if it is none, or no hint fits.
+    """Return the hint for a keyword or an option of a further library; None if it is none, or no hint fits.
 
     Parameters
     ----------
@@ -91,11 +91,12 @@ def find_hint(word: str, keywords: Collection[str]) -> Message | None:
 
 
 def check_keywords(caller: str, words: Iterable[str], keywords: Collection[str]) -> None:
-    """Raise MisuseError with a hint if a word of a call is a keyword of another library.
+    """Raise MisuseError with a hint if a word of a call is a keyword of a further library.
 
     Other unknown words pass: Python refuses them. `caller` is the name of the function, `keywords` are its own.
     """
     for word in words:
+        # A keyword of the function itself is no mistake, whatever other libraries mean by it.
         hint = None if word in keywords else _MOVED_HINTS.get((caller, word)) or find_hint(word, keywords)
         if hint is not None:
             raise MisuseError(hint)
@@ -104,8 +105,9 @@ def check_keywords(caller: str, words: Iterable[str], keywords: Collection[str])
 def hint_keywords(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Return a function that checks its keywords by `check_keywords` before each call.
 
-    The signature stays that of the function, for help(), for editors and for type checkers.
+    The signature stays unchanged, for help(), for editors and for type checkers.
     """
+    # From the code object, as the signature may be replaced by a decorator.
     code = function.__code__
     keywords = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
@@ -183,6 +185,7 @@ def render_html(renderable: RenderableType) -> str:
     from rich.text import Text
 
     # Objects of discreet first: each knows the table or group that it is.
+    # Before the types of rich, which such an object may derive from.
     if hasattr(renderable, "__rich__"):
         return render_html(renderable.__rich__())
     if isinstance(renderable, Group):
@@ -194,6 +197,7 @@ def render_html(renderable: RenderableType) -> str:
     if isinstance(renderable, Text | str):
         text = escape(printable(str(renderable), keep="\n")).strip("\n").replace("\n", "<br>")
         return f"<p>{text}</p>" if text else ""
+    # Anything else as it would look in a terminal.
     text = escape(render_text(renderable, 110))
     return f'<pre style="line-height: 1.3; white-space: pre; overflow-x: auto">{text}</pre>'
 
@@ -225,10 +229,11 @@ def render_text(renderable: RenderableType, width: int = 100) -> str:
 
     from rich.console import Console
 
-    out = StringIO()
+    # A console of its own: the width of a terminal must not change a text for a file.
+    plain_text = StringIO()
     console = Console(
-        file=out, width=width, color_system=None, legacy_windows=False, highlight=False, force_jupyter=False
+        file=plain_text, width=width, color_system=None, legacy_windows=False, highlight=False, force_jupyter=False
     )
     console.push_render_hook(build_render_hook())
     console.print(renderable)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    return "\n".join(line.rstrip() for line in plain_text.getvalue().splitlines())

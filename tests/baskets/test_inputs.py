@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet import InputError, LimitError, MisuseError, NobodyError
+from discreet import EmptyDataError, InputError, LimitError, MisuseError
 from discreet.baskets import MemoryLimit, _databases as databases, _remote as remote
 from discreet.baskets._databases import workspace
 from discreet.baskets._feather import read_declared_size
@@ -214,7 +214,7 @@ def test_file_objects_that_say_too_little() -> None:
     assert message(MisuseError, io.StringIO(TABLE), **COLUMNS, format="csv", encoding="latin-1") == (
         'The file object is text that was decoded already, so encoding="iso8859-1" means nothing here; leave it out.'
     )
-    with pytest.raises(NobodyError, match="The file object is empty; a file of one empty basket has one blank line"):
+    with pytest.raises(EmptyDataError, match="The file object is empty; a file of one empty basket has one blank line"):
         discreet.read(io.BytesIO(), format="fimi")
     Path("a.csv").write_bytes(TABLE.encode() + b"9,caf\xe9\n")
     with Path("a.csv").open(encoding="utf-8") as file:

@@ -19,7 +19,7 @@ import zstandard
 from scipy import sparse
 
 import discreet
-from discreet import InputError, MisuseError, NobodyError
+from discreet import EmptyDataError, InputError, MisuseError
 
 NAMES = 'labels="names" reads items as names.'
 LARGEST = "9,223,372,036,854,775,807"
@@ -42,7 +42,7 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def message(error: type[Exception], source: Any = None, **options: Any) -> str:
     with pytest.raises(error) as caught:
         discreet.read(source, **options)
-    assert type(caught.value) in (error, NobodyError if error is InputError else error)
+    assert type(caught.value) in (error, EmptyDataError if error is InputError else error)
     return str(caught.value)
 
 

@@ -18,7 +18,7 @@ import pytest
 from scipy import sparse
 
 import discreet
-from discreet import InputError, MisuseError, NobodyError
+from discreet import EmptyDataError, InputError, MisuseError
 from discreet.baskets import Vocabulary, hide_secrets, public_name, public_path
 from running import plain
 
@@ -39,7 +39,7 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def message(error: type[Exception], source: Any = None, **options: Any) -> str:
     with pytest.raises(error) as caught:
         discreet.read(source, **options)
-    assert type(caught.value) in (error, NobodyError if error is InputError else error)
+    assert type(caught.value) in (error, EmptyDataError if error is InputError else error)
     return str(caught.value)
 
 

@@ -107,16 +107,20 @@ def test_a_dry_run_shows_the_same_and_spends_nothing(shop):
 def test_python_looks_when_it_is_asked_to_and_never_refuses_by_what_people_hold():
     baskets = [{"tea", "milk"}] * 60
     look = discreet.preview(baskets, top=2, epsilon=1, items=["TEA", "JAM"])
-    assert (look.people, look.items, look.listed, look.met) == (60, 2, 2, 0)
+    assert (look.people, look.items, look.listed_items, look.matched_items) == (60, 2, 2, 0)
     assert str(look).endswith("Nothing was spent. For your eyes: not private.")
     assert len(discreet.release(baskets, top=2, epsilon=1, items=["TEA", "JAM"])) == 2
     assert len(discreet.release([], top=2, epsilon=1, items=["TEA", "JAM"])) == 2
     public = discreet.preview(baskets, top=2, epsilon=1, items="public")
-    assert (public.listed, public.met, public.hint) == (None, None, "")
+    assert (public.listed_items, public.matched_items, public.hint) == (None, None, "")
     preview_text = discreet.preview(baskets, top=2, epsilon=1, delta="1e-6")
-    assert (preview_text.listed, preview_text.met) == (None, None)
-    list_preview_text = discreet.preview(baskets, [{"tea"}, {"jam"}], epsilon=1)
-    assert (list_preview_text.listed, list_preview_text.met, list_preview_text.mechanism) == (2, 1, "count")
+    assert (preview_text.listed_items, preview_text.matched_items) == (None, None)
+    list_preview = discreet.preview(baskets, [{"tea"}, {"jam"}], epsilon=1)
+    assert (list_preview.listed_items, list_preview.matched_items, list_preview.mechanism) == (
+        2,
+        1,
+        "count",
+    )
     bare = discreet.preview(baskets, top=1, epsilon=1, items="public", counts=False)
     assert bare.margin is None
 
@@ -125,7 +129,7 @@ def test_what_to_expect_is_about_what_comes():
     baskets = [{"tea", "milk"}] * 900 + [{"tea"}] * 300
     look = discreet.preview(baskets, top=3, epsilon=1, items="public", mechanism="exponential")
     patterns = discreet.release(baskets, top=3, epsilon=1, items="public", mechanism="exponential").patterns
-    assert look.found == len(patterns) == 3
+    assert look.expected_patterns == len(patterns) == 3
     # The count of tea may be reconciled with the number of people; 900 of 1,200 are 18 margins below it.
     assert look.margin == pytest.approx(float((patterns.high - patterns.counts)[-1]), abs=1)
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.cli import _plan as plan, _simulate as simulate, app, options
+from discreet.cli import _choosing as choosing, _simulate as simulate, app, options
 from discreet.cli._app import PANELS
 from running import DISCREET, plain, run
 
@@ -359,7 +359,7 @@ def test_interrupt_is_heard_while_compiled_code_runs(tmp_path):
 def test_progress_only_on_a_terminal(tmp_path):
     slow = (
         "import sys, time\n"
-        "from discreet.cli._progress import ProgressBar\n"
+        "from discreet.cli._terminal import ProgressBar\n"
         "with ProgressBar('counting') as bar:\n"
         "    for step in range(30):\n        time.sleep(0.06)\n        bar((step + 1) / 30)\n"
     )
@@ -476,7 +476,7 @@ def test_every_command_is_in_the_panel_of_what_people_come_for():
         (options.PatternKind, discreet.mine, "kind"),
         (options.Nulls, discreet.read, "nulls"),
         (simulate.Speed, discreet.simulate, "speed"),
-        (plan.Side, discreet.plan, "side"),
+        (choosing.Side, discreet.plan, "side"),
     ],
 )
 def test_what_may_be_typed_is_what_the_function_takes(values, function, parameter):

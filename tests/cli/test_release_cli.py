@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.cli import _delivery as delivery, _progress as progress
+from discreet.cli import _delivery as delivery, _terminal as progress
 from discreet.curator.mechanisms.exponential import Exponential
 from discreet.exact import LocalEngine
 from discreet.privacy.ledger import Ledger

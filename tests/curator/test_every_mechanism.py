@@ -116,7 +116,7 @@ def observe(baskets, seed, question, caplog) -> dict[str, Any]:
         "rows": len(table) if "top" in question or "itemsets" in question else None,
         "told": sorted(release.to_dict()),
         "guarantee": str(release.guarantee),
-        "asked": dict(release.asked),
+        "asked": dict(release.question),
         # Those of a mechanism that was chosen go with the choice, which is a result.
         "settings": None if "mechanism chosen" in release.facts else dict(release.settings),
         "public": release.guarantee.public,

@@ -203,10 +203,10 @@ def test_data_are_read_as_messages_say(tmp_path, monkeypatch):
     completed = running.run("lab", "run", "004-figure-5", "--data", "own.dat")
     assert completed.returncode == 1
     assert completed.stderr.endswith("; --labels names reads items as names.\n")
-    assert OwnData(file=Path("own.dat"), labels="names").build_data().reading == {"labels": "names"}
+    assert OwnData(data=Path("own.dat"), labels="names").build_data().reading == {"labels": "names"}
     Path("own.csv").write_text("who;what\n1;tea\n;milk\n")
     read_options = {"person": "who", "item": "what", "nulls": "drop", "delimiter": ";"}
-    assert OwnData(file=Path("own.csv"), **read_options).build_data().reading == read_options
+    assert OwnData(data=Path("own.csv"), **read_options).build_data().reading == read_options
 
 
 def test_the_time_left_is_known_where_shares_come_minutes_apart(monkeypatch):

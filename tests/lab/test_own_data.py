@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.errors import InputError, MisuseError, NobodyError
+from discreet.errors import EmptyDataError, InputError, MisuseError
 from discreet_lab.data.own_data import add_line, check_data, replace_data, replace_points
 from discreet_lab.measure.measures import measure_cell
 from discreet_lab.papers import experiment, experiments
@@ -103,7 +103,7 @@ def test_data_are_read_once_before_anything_runs(tmp_path):
     empty, blank, absent = (Data(name=str(tmp_path / name)) for name in ("empty.dat", "blank.dat", "absent.dat"))
     (tmp_path / "empty.dat").write_text("")
     (tmp_path / "blank.dat").write_text("\n\n")
-    assert refused(NobodyError, check_data, empty).startswith(f"{empty.name} is empty;")
+    assert refused(EmptyDataError, check_data, empty).startswith(f"{empty.name} is empty;")
     assert refused(InputError, check_data, blank) == (
         f"{blank.name} has baskets and no item in any of them: give a file with items."
     )

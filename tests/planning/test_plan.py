@@ -289,9 +289,9 @@ class Everything(Mechanism):
 def test_a_mechanism_of_another_package_is_forecast_as_it_is(monkeypatch, tmp_path):
     page = tmp_path / "everything.md"
     page.write_text("# everything")
-    theirs = Entry(name="everything", what="mechanism", kind=Everything, proof=page, package="theirs")
+    theirs = Entry(name="everything", category="mechanism", kind=Everything, proof=page, package="theirs")
     known_mechanisms = {**registry.mechanisms(), "everything": theirs}
-    monkeypatch.setattr(entries, "mechanisms", lambda: known_mechanisms)
+    monkeypatch.setitem(entries._TABLES, "mechanism", lambda: known_mechanisms)
     forecast = discreet.plan(**(SMALL_QUESTION | {"lengths": 1}), names=["everything", "exponential"])
     assert forecast["everything"].precision > 0.9
     # Sixty counts at epsilon 1: Laplace noise of scale 60.

@@ -297,7 +297,7 @@ def test_the_receipt_comes_before_the_result(tmp_path):
     ledger = discreet.Ledger.create(tmp_path / "b.db", epsilon=3)
     jobs = cases(SHOP, **QUESTION, mechanism="exponential")
     receipts = []
-    answer(discreet.read(SHOP), jobs, payer=Payer(ledger), observer=Observer(paid=receipts.append))
+    answer(discreet.read(SHOP), jobs, payer=Payer(ledger), observer=Observer(receipt=receipts.append))
     assert str(receipts[0]) == f"What was paid stays paid: spend 1 of {tmp_path / 'b.db'}, epsilon = 1."
     assert ledger.spends()[0].state == "released"
     assert str(Receipt()) == ""
@@ -305,7 +305,7 @@ def test_the_receipt_comes_before_the_result(tmp_path):
 
 def test_what_was_chosen_is_cited_with_its_settings():
     release = discreet.release(SHOP, **QUESTION, lengths=1)
-    chosen_entry = mechanism(release.chosen)
+    chosen_entry = mechanism(release.chosen_mechanism)
     assert release.citations == (chosen_entry.citation, mechanism("auto").citation)
     assert release.settings == settings_of(chosen_entry)
     assert discreet.count(SHOP, [{"tea"}], epsilon=1).citations == (mechanism("count").citation,)
@@ -380,7 +380,9 @@ class TestKeywordsAreTheFieldsOfTheQuestion:
         parameters = inspect.signature(function).parameters
         for field, words in question_fields(question, name):
             if words.choices:
-                kinds = str(eval(parameters[field.name].annotation, vars(sys.modules[options.__module__])))
+                kinds = str(
+                    eval(parameters[field.name].annotation, vars(keywords) | vars(sys.modules[options.__module__]))
+                )
                 assert all(f"'{choice}'" in kinds for choice in words.choices), field.name
 
     @pytest.mark.parametrize("function", QUESTION_FUNCTIONS, ids=lambda function: function.__name__)
@@ -415,7 +417,7 @@ class TestKeywordsAreTheFieldsOfTheQuestion:
         seen_fields: dict[str, Any] = {}
 
         def record_question(question, baskets, call, segments=None):
-            seen_fields.update(vars(question) | call.reading | vars(call.payer) | vars(call.observer))
+            seen_fields.update(vars(question) | call.reading_options | vars(call.payer) | vars(call.observer))
             return {"": None}
 
         monkeypatch.setattr("discreet.publish._api.Question", lambda **fields: SimpleNamespace(by=None, **fields))

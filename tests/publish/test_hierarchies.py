@@ -86,8 +86,8 @@ def test_the_items_of_the_hierarchy_are_the_public_list():
 def test_one_level():
     simulation = simulated(top=4, level=1)
     assert {item for pattern in simulation.patterns for item in pattern.items} <= {row[1] for row in ROWS}
-    assert simulation.asked["level"] == "level 1"
-    assert simulation.asked["hierarchy"] == 16
+    assert simulation.question["level"] == "level 1"
+    assert simulation.question["hierarchy"] == 16
 
 
 def test_counts_are_those_of_the_wide_baskets():
@@ -99,8 +99,8 @@ def test_counts_are_those_of_the_wide_baskets():
 
 def test_the_list_of_a_hierarchy_was_not_found_privately():
     listed_count = len({label for row in ROWS for label in row})
-    assert simulated(top=2).asked["items"] == listed_count
-    assert simulated(itemsets=[["dairy"]], mechanism="count").asked["items"] == listed_count
+    assert simulated(top=2).question["items"] == listed_count
+    assert simulated(itemsets=[["dairy"]], mechanism="count").question["items"] == listed_count
     public = simulated(top=2, items="public").guarantee.public
     assert public[0].endswith(f"as found in the data, and the {listed_count} of the hierarchy")
 

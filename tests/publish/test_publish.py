@@ -104,7 +104,7 @@ def test_an_empty_file_is_released_with_noise(list_kind, items, tmp_path):
     (tmp_path / "items.txt").write_text(list_kind)
     release = discreet.release(tmp_path / "nobody.dat", top=2, lengths=1, epsilon=1, items=tmp_path / "items.txt")
     assert {item for pattern in release.patterns for item in pattern.items} == items
-    with pytest.raises(discreet.NobodyError):
+    with pytest.raises(discreet.EmptyDataError):
         discreet.mine(tmp_path / "nobody.dat", top=1)
 
 

@@ -161,13 +161,13 @@ class TestAsked:
     def test_by_release(self):
         question = Question(top=2, epsilon=5, items=ITEMS)
         release = discreet.release(SHOP, question)
-        assert (len(release.patterns), release.asked) == (2, {"top": 2, "items": 3})
-        assert discreet.release(SHOP, question, min_count=100, epsilon=1).asked == {"min_count": 100, "items": 3}
-        assert discreet.preview(SHOP, question=question).listed == 3
+        assert (len(release.patterns), release.question) == (2, {"top": 2, "items": 3})
+        assert discreet.release(SHOP, question, min_count=100, epsilon=1).question == {"min_count": 100, "items": 3}
+        assert discreet.preview(SHOP, question=question).listed_items == 3
 
     def test_for_itemsets(self):
         release = discreet.release(SHOP, Question(itemsets=[["tea"], ["milk", "tea"]], epsilon=5))
-        assert (release.mechanism, release.asked, len(release.patterns)) == ("count", {"itemsets": 2, "items": 2}, 2)
+        assert (release.mechanism, release.question, len(release.patterns)) == ("count", {"itemsets": 2, "items": 2}, 2)
 
     def test_for_segments(self):
         regions = ["north"] * 600 + ["south"] * 300
@@ -178,7 +178,7 @@ class TestAsked:
         }
         question = Question(top=1, epsilon=5, items=ITEMS, by="region", segments=["north", "south"])
         releases = discreet.release_by(table, question=question, person="person", item="item")
-        assert {name: release.asked["segment"] for name, release in releases.items()} == {
+        assert {name: release.question["segment"] for name, release in releases.items()} == {
             "north": "north",
             "south": "south",
         }

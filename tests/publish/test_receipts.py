@@ -138,7 +138,7 @@ class TestReleases:
     def test_counts_are_of_baskets_and_the_cap_is_told(self):
         simulation = simulated(shop(3_000), 7, top=3, epsilon=8, max_baskets=4)
         assert simulation.patterns.unit == "baskets"
-        assert simulation.asked["max_baskets"] == simulation.facts["most baskets of a person"] == 4
+        assert simulation.question["max_baskets"] == simulation.facts["most baskets of a person"] == 4
         assert simulation.notes[0] == (
             "Counts are of baskets, and the unit of privacy is the person. As was asked: of each person 4 baskets take "
             "part at most, and where there are more, so many of them drawn at random. So each basket of a person with "
@@ -239,7 +239,7 @@ class TestReleases:
                 release = discreet.release(data, **columns, **options)
             except MisuseError as error:
                 return str(error)
-            public = (release.guarantee.public, [charge.what for charge in release.guarantee.charges], release.asked)
+            public = (release.guarantee.public, [charge.what for charge in release.guarantee.charges], release.question)
             return (
                 *public,
                 release.patterns.unit,

@@ -66,7 +66,7 @@ def test_given_pairs():
         ("a", "b"),
         ("b", "c"),
     }
-    assert simulation.asked["how"] == "given"
+    assert simulation.question["how"] == "given"
 
 
 def test_intervals_hold():
@@ -136,7 +136,7 @@ def test_what_makes_a_pair_does_not_tell_that_there_is_nobody(read_options):
         outcome = release_relations(
             table, person="who", **item_option, **read_options, top=2, among=3, epsilon=1, items=["a", "b"]
         )
-        return outcome.asked, outcome.guarantee.public
+        return outcome.question, outcome.guarantee.public
 
     assert release_rows({"who": [], "what": [], "when": []}) == release_rows(
         {"who": ["x"], "what": ["a"], "when": ["1"]}

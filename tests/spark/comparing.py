@@ -134,7 +134,7 @@ def list_patterns(patterns: Any) -> list[Any]:
 
 def released(baskets: Any, seed: int, **question: Any) -> str:
     """Return all of a release that noise from a seed makes."""
-    return json.dumps(replace(trial(baskets, seed=seed, **question), when="").to_dict(), sort_keys=True, default=str)
+    return json.dumps(replace(trial(baskets, seed=seed, **question), date="").to_dict(), sort_keys=True, default=str)
 
 
 def error_text(call: Callable[[], object]) -> str:

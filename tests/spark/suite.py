@@ -233,7 +233,7 @@ def test_a_ledger_knows_the_data_wherever_they_lie(session: Any) -> None:
         assert "ledger of other data" in error_text(lambda: discreet.release(other_baskets, **question))
         assert len(discreet.Ledger.open(path).spends()) == 3
     look = discreet.preview(spread, top=3, epsilon=1, items=["nothing", "either", "neither"])
-    assert (look.people, look.listed, look.met) == (300, 3, 0)
+    assert (look.people, look.listed_items, look.matched_items) == (300, 3, 0)
     item_counts = discreet.count(spread, [{"item 000"}], epsilon=50, really=True)
     expected = int(local.item_counts[0])
     assert abs(item_counts.patterns.counts[0] - expected) <= 2

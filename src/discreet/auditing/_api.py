@@ -116,7 +116,7 @@ def _resolve_target(target: Any, settings: Mapping[str, Any] | None) -> Any:
         registered_entry = entry(target)
         return (
             registered_entry.kind
-            if registered_entry.what == "oracle" and not settings
+            if registered_entry.category == "oracle" and not settings
             else registered_entry.make(settings)
         )
     if settings:

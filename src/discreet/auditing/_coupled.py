@@ -197,7 +197,7 @@ def list_released_values(release: Release) -> dict[str, Any]:
         "number of people": (patterns.people, patterns.unit),
         "facts": dict(release.facts),
         "notes": release.notes,
-        "question": dict(release.asked),
+        "question": dict(release.question),
         "settings": dict(release.settings),
         "public assumptions": release.guarantee.public,
         "mechanism": (release.mechanism, release.summary, release.citations),

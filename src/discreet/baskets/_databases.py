@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from ..errors import InputError, LimitError, MisuseError, NobodyError
+from ..errors import EmptyDataError, InputError, LimitError, MisuseError
 from ..kernels import threads
 from ..temporary import make_temporary_directory
 from . import _feather as feather
@@ -440,7 +440,7 @@ def _check_json(path: Path, plain: Path) -> None:
         # Empty lists and records are common mistakes; both fit in the first 64 KiB.
         head = file.read(1 << 16)
         if re.fullmatch(rb"(\xef\xbb\xbf)?\s*\[\s*\]\s*", head):
-            raise NobodyError(f"{path} has no rows.")
+            raise EmptyDataError(f"{path} has no rows.")
         if re.fullmatch(rb"(\xef\xbb\xbf)?[\s\[\],{}]*", head) and b"{" in head:
             raise InputError(f"{path} has records without fields; each is an object with the fields asked for.")
         file.seek(0)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ..checks import is_whole
-from ..errors import InputError, MisuseError, NobodyError, build_message
+from ..errors import EmptyDataError, InputError, MisuseError, build_message
 from ._formats import FileFormat, resolve_format
 from ._frames import build_column_stream, has_attribute, open_frame
 from ._redaction import public_path
@@ -47,7 +47,7 @@ def read_table_rows(source: Any, kind: Table = "hierarchy") -> tuple[list[str], 
     if isinstance(source, str | os.PathLike):
         try:
             return _read_file(Path(source), kind)
-        except NobodyError:
+        except EmptyDataError:
             raise InputError(f"{_TABLE_NAMES[kind]} in {source} {_VERBS[kind]} empty.") from None
     if isinstance(source, Mapping):
         return _read_arrow(build_column_stream(source, []).reader)

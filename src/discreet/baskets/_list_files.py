@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ..checks import is_whole
-from ..errors import InputError, MisuseError, NobodyError, render_option
+from ..errors import EmptyDataError, InputError, MisuseError, render_option
 from ..wording import number_of
 from ._core import Item, Vocabulary
 from ._formats import resolve_format
@@ -240,7 +240,7 @@ def _read_stripped_lines(path: Path, kind: Lists | Literal["itemsets"]) -> list[
         if len(content) > MAX_LIST_BYTES:
             raise InputError(f"The list of {kind} in {path} has over {MAX_LIST_BYTES:,} bytes; it has one per line.")
         return [line.strip() for line in io.StringIO(content.decode("utf-8-sig"))]
-    except NobodyError:
+    except EmptyDataError:
         return []
     except FileNotFoundError:
         if kind == "itemsets":

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MisuseError, NobodyError
+from ..errors import EmptyDataError, InputError, MisuseError
 from ._allowance import MemoryLimit
 from ._arrow import as_arrow
 from ._build import Collector, Labels, Rows, mixed_items_error, sort_labels, sort_pairs
@@ -249,7 +249,7 @@ def read_json_lines(
         pair_people.append(people + np.repeat(np.arange(len(pairs)), counts))
         line, people = last_line, people + len(rows)
     if not people:
-        raise NobodyError(f"{path} has no baskets, only blank lines; an empty basket is written as [].")
+        raise EmptyDataError(f"{path} has no baskets, only blank lines; an empty basket is written as [].")
     return _add_pairs(items.finish(), np.concatenate(pair_counts), np.concatenate(pair_people)), list(ignored_fields)
 
 

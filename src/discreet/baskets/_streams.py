@@ -23,7 +23,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, LimitError, NobodyError
+from ..errors import EmptyDataError, InputError, LimitError
 from ._allowance import MEMORY, MemoryLimit
 from ._redaction import public_path
 
@@ -68,8 +68,8 @@ def check_file(path: Path) -> None:
     raise InputError(f"{path} is not a regular file but a pipe or a device; write it to a file first.")
 
 
-def _build_empty_error(path: Path) -> NobodyError:
-    return NobodyError(f"{path} is empty; a file of one empty basket has one blank line.")
+def _build_empty_error(path: Path) -> EmptyDataError:
+    return EmptyDataError(f"{path} is empty; a file of one empty basket has one blank line.")
 
 
 class _Readable(io.RawIOBase):

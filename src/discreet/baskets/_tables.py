@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, NobodyError
+from ..errors import EmptyDataError, InputError
 from ..kernels import scatter
 from ..wording import number_of
 from ._arrow import as_numpy
@@ -136,7 +136,7 @@ def _check_nulls(events: Events, nulls: Literal["error", "drop"]) -> None:
         f"count(*) FILTER ({without_time}) FROM events",
     )
     if not total:
-        raise NobodyError(f"{name} has no rows.")
+        raise EmptyDataError(f"{name} has no rows.")
     for missing, role, column in (
         (persons, "person", events.person),
         (baskets, "basket", events.basket),
@@ -288,5 +288,5 @@ def read_lists(work: Workspace, table: Table, column: Column, labels: Labels) ->
         else:
             collector.add_names(sizes, values)
     if not people:
-        raise NobodyError(f"{table.name} has no rows.")
+        raise EmptyDataError(f"{table.name} has no rows.")
     return collector.build_rows(None)

@@ -17,6 +17,7 @@ from ._parsing import parse_public_items, parse_settings, read_public_list
 
 PRIVACY = "What may be lost, and who pays"
 _PANELS = {"what": options.WHAT, "how": options.HOW, "privacy": PRIVACY, "": None}
+# typer refuses a text that is not of the type, with the usage line, before discreet parses it.
 _TYPES: dict[str, Any] = {
     "text": str,
     "whole": int,
@@ -26,6 +27,7 @@ _TYPES: dict[str, Any] = {
     "switch": bool,
     "file": Path,
 }
+# Two ways to list segments: one by one on the command line, or in a file.
 _SEGMENT = options.option(
     "One value of --by, for a public list of them. Can be given again.", options.HOW, metavar="VALUE"
 )
@@ -52,9 +54,11 @@ class QuestionOptions:
             labels = read_public_list(values["labels"], "labels")
             # A table has its labels as text, and so must the list, also where all labels of the file are integers.
             values["labels"] = list(map(str, labels)) if isinstance(labels, list) else labels
+        # Two options have a form of their own on the command line; the class of the question checks all values.
         for name, parse in (("items", parse_public_items), ("settings", parse_settings)):
             if values.get(name) is not None:
                 values[name] = parse(values[name])
+        # An absent option must not replace the value of a question file.
         return {name: value for name, value in values.items() if value is not None}
 
     def question(self, **values: Any) -> Any:
@@ -63,6 +67,7 @@ class QuestionOptions:
 
     def paths(self) -> list[Path | str | None]:
         """Return the paths of the files that the question is read from; None for an absent option."""
+        # A result written over an input would lose the question that it answers.
         return [getattr(self, name, None) for name in ("items", "hierarchy", "segments", "labels", "question_file")]
 
 
@@ -105,9 +110,11 @@ def question_options(
         if field.name not in leave_out
     ]
     if in_file:
+        # Beside --segments, which it is an alternative to: the help lists options in this order.
         position = [name for name, *_ in members].index("segments")
         members.insert(position, ("segment", list[str] | None, _SEGMENT))
         members += [("question_file", Path | None, _QUESTION_FILE), ("print_question", bool | None, _PRINT_QUESTION)]
+    # The base class gives type checkers the attributes, as the fields are known at run time alone.
     bases = (FileQuestionOptions if in_file else QuestionOptions,)
     return make_dataclass(
         f"{question.__name__}Options", members, bases=bases, frozen=True, namespace={"kind": question}
@@ -115,7 +122,7 @@ def question_options(
 
 
 def pattern_option(name: str) -> Any:
-    """Return the option for a field of a release question, for commands that find the same patterns exactly."""
+    """Return the option for a field of a release question, for commands that mine exactly."""
     return next(build_question_option(*entry) for entry in question_fields(Question) if entry[0].name == name)
 
 

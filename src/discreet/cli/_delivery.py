@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # Bytes of a segment in a file name. File systems take 255 bytes; the name of the output, the digest and the suffix of a
 # temporary file need the remainder.
 _MAX_SEGMENT_BYTES = 80
-_ALL = ""  # the key of the only release of a question without segments
+_ONLY_RELEASE = ""  # the key of the only release of a question without segments
 
 
 class _DeliveryError(DiscreetError):
@@ -75,18 +75,21 @@ class Delivery:
 
         if self.report is not None:
             check_page(self.report)
+        # The names of the files are known before payment, as the list of segments is public.
         output, names = self.writing.output, name_segments(segments)
-        if list(names) != [_ALL] and output is None and self._format not in ("table", "json"):
+        # Two CSV tables in one stream could not be told apart by any reader.
+        if list(names) != [_ONLY_RELEASE] and output is None and self._format not in ("table", "json"):
             raise MisuseError(
                 f"Tables of several segments cannot follow one another as {self._format}: add -o FILE for a file "
                 "each, or take --format json."
             )
         bases = [(path, name) for name in names.values() for path in (output, self.report)]
-        if _ALL not in names.values():
-            bases.append((self.report, _ALL))  # the page that links the pages of the segments
+        if _ONLY_RELEASE not in names.values():
+            bases.append((self.report, _ONLY_RELEASE))  # the page that links the pages of the segments
         paths = [_insert_name(path, name) for path, name in bases if path is not None]
         if has_side_file(self._format) and output is not None and not is_special(output):
             paths += [beside_table(_insert_name(output, name)) for name in names.values()]
+        # Two outputs under one name: the second would replace the first, which was paid for.
         checked: set[Path] = set()
         for path in paths:
             if any(_is_same_path(path, input_path) for input_path in self.input_paths):
@@ -125,11 +128,13 @@ class Delivery:
 
     def write(self, releases: Mapping[Item, Result]) -> None:
         """Write releases by segment; print a release that reaches no file to standard output."""
+        # The releases that remain after an error are printed, so that no paid release is lost.
         unwritten = dict(releases)
         names = name_segments(releases)
+        # For the message of an interrupt between two files.
         self._progress = "not everything was written"
         try:
-            if self.writing.output is None and self._format == "json" and list(releases) != [_ALL]:
+            if self.writing.output is None and self._format == "json" and list(releases) != [_ONLY_RELEASE]:
                 _print_json(releases)
                 unwritten.clear()
             else:
@@ -152,7 +157,7 @@ class Delivery:
 
     def _write_release(self, segment: Item, release: Result, name: str) -> None:
         output = self.writing.output
-        if output is None and segment != _ALL:
+        if output is None and segment != _ONLY_RELEASE:
             say(f"\n{segment}")
         emit(release, self._format, None if output is None else _insert_name(output, name))
         # Other formats hold the notes; with a file, they are printed to standard error as well.
@@ -164,8 +169,8 @@ class Delivery:
         """Write the report; for several segments one report each, and a page that links them."""
         if self.report is None:
             return
-        if list(releases) == [_ALL]:
-            releases[_ALL].save(self.report, title=self.title)
+        if list(releases) == [_ONLY_RELEASE]:
+            releases[_ONLY_RELEASE].save(self.report, title=self.title)
         else:
             from ..atomic_write import open_replacement
             from ..report import SegmentPage, overview
@@ -174,8 +179,8 @@ class Delivery:
             for segment, release in releases.items():
                 path = _insert_name(self.report, names[segment])
                 with open_replacement(path) as stream:
-                    up = (quote(self.report.name), self.title)
-                    stream.write(release.report(title=f"{self.title}: {segment}", up=up).encode())
+                    overview_link = (quote(self.report.name), self.title)
+                    stream.write(release.report(title=f"{self.title}: {segment}", up=overview_link).encode())
                 pages.append(SegmentPage(str(segment), quote(path.name), release.patterns))
             with open_replacement(self.report) as stream:
                 stream.write(overview(pages, self.title).encode())
@@ -212,7 +217,7 @@ def name_segments(segments: Iterable[Item]) -> dict[Item, str]:
     for segment, text in texts.items():
         safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in text)
         name = safe.encode()[:_MAX_SEGMENT_BYTES].decode(errors="ignore")
-        if segment != _ALL and (name != text or counts[folded[segment]] > 1):
+        if segment != _ONLY_RELEASE and (name != text or counts[folded[segment]] > 1):
             # 8 hexadecimal digits: two of 1,000 segments share a digest with probability 10^-4.
             name = f"{name}-{sha256(repr(segment).encode()).hexdigest()[:8]}"
         names[segment] = name
@@ -225,6 +230,7 @@ def input_paths(source_options: ReadingOptions, *extra_paths: Path | str | None)
 
     paths = [Path(path) for path in extra_paths if path is not None]
     for file in source_options.file or []:
+        # A folder or a pattern stands for several files, each of which is protected.
         parts = None if file == "-" or "://" in file else list_parts(file, source_options.input_format)
         paths += [Path(file)] if parts is None else [part.path for part in parts]
     return tuple(paths)
@@ -235,9 +241,10 @@ def _insert_name(path: Path, name: str) -> Path:
     return path.with_name(f"{path.stem}-{name}{path.suffix}") if name else path
 
 
-def _is_same_path(left: Path, right: Path) -> bool:
+def _is_same_path(path: Path, second_path: Path) -> bool:
     try:
-        return left.resolve() == right.resolve()
+        # Not by the text: a link, or ./a.csv for a.csv, is one file.
+        return path.resolve() == second_path.resolve()
     except OSError:
         return False
 
@@ -247,8 +254,8 @@ def _print_json(releases: Mapping[Item, Result]) -> None:
     if sys.stdout is None:
         raise OSError
     parts = {str(segment): release.to_json() for segment, release in releases.items()}
-    joined = ",\n".join(f"{json.dumps(segment)}: {text}" for segment, text in parts.items())
-    document = parts[_ALL] if list(parts) == [_ALL] else f"{{{joined}}}"
+    members_text = ",\n".join(f"{json.dumps(segment)}: {text}" for segment, text in parts.items())
+    document = parts[_ONLY_RELEASE] if list(parts) == [_ONLY_RELEASE] else f"{{{members_text}}}"
     # ASCII alone, which every encoding of standard output can hold. Other letters stand in strings only, where JSON
     # escapes them.
     sys.stdout.write(re.sub("[^\x00-\x7f]+", lambda letters: json.dumps(letters[0])[1:-1], document) + "\n")

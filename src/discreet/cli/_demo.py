@@ -45,14 +45,14 @@ def _run_steps(people: int, seed: int, folder: Path, *, is_kept: bool) -> None:
     from ..baskets import groceries_catalogue, groceries_rows
     from ..results import headline, table
 
-    out = console()
+    terminal = console()
     start = perf_counter()
 
     def print_step(sentence: str, *commands: str) -> None:
-        out.print(f"\n[bold]{sentence}[/bold]  [dim]{perf_counter() - start:.1f} s[/dim]")
+        terminal.print(f"\n[bold]{sentence}[/bold]  [dim]{perf_counter() - start:.1f} s[/dim]")
         for line in commands:
-            out.print(f"  {line}", style="cyan", markup=False, soft_wrap=True)
-        out.print()
+            terminal.print(f"  {line}", style="cyan", markup=False, soft_wrap=True)
+        terminal.print()
 
     sales = folder / "sales.csv"
     rows = groceries_rows(people, seed=seed)
@@ -80,7 +80,7 @@ def _run_steps(people: int, seed: int, folder: Path, *, is_kept: bool) -> None:
         "import discreet",
         'baskets = discreet.read("sales.csv", person="customer", item="product")',
     )
-    out.print(f"  {baskets!r}")
+    terminal.print(f"  {baskets!r}")
 
     patterns = mine(baskets, min_support=0.01)
     print_step(
@@ -88,8 +88,8 @@ def _run_steps(people: int, seed: int, folder: Path, *, is_kept: bool) -> None:
         "patterns = discreet.mine(baskets, min_support=0.01)",
         f"patterns.where(lengths=(2, None)).show({_TABLE_ROWS})",
     )
-    out.print(f"  {headline(patterns)}; of two items or more:\n")
-    out.print(table(patterns.where(lengths=(2, None)), rows=_TABLE_ROWS))
+    terminal.print(f"  {headline(patterns)}; of two items or more:\n")
+    terminal.print(table(patterns.where(lengths=(2, None)), rows=_TABLE_ROWS))
 
     rules = patterns.rules(min_confidence=0.5).sort("lift")
     print_step(
@@ -97,7 +97,7 @@ def _run_steps(people: int, seed: int, folder: Path, *, is_kept: bool) -> None:
         'rules = patterns.rules(min_confidence=0.5).sort("lift")',
         f"rules.show({_TABLE_ROWS})",
     )
-    out.print(table(rules, rows=_TABLE_ROWS))
+    terminal.print(table(rules, rows=_TABLE_ROWS))
 
     release = release_patterns(baskets, top=50, epsilon=1, items=folder / "products.txt")
     print_step(
@@ -105,15 +105,19 @@ def _run_steps(people: int, seed: int, folder: Path, *, is_kept: bool) -> None:
         'release = discreet.release(baskets, top=50, epsilon=1, items="products.txt")',
         f"release.patterns.where(lengths=(2, None)).show({_TABLE_ROWS})",
     )
-    out.print(f"  {headline(release.patterns)}; of two items or more:\n")
-    out.print(table(release.patterns.where(lengths=(2, None)), rows=_TABLE_ROWS))
-    out.print(f"\n  {release.guarantee.in_words()}")
-    # A small crowd buys a part of the list only. `mine` refuses items that are not in the data; their true count is 0.
-    bought = [each.items for each in release.patterns if all(item in baskets.vocabulary for item in each.items)]
+    terminal.print(f"  {headline(release.patterns)}; of two items or more:\n")
+    terminal.print(table(release.patterns.where(lengths=(2, None)), rows=_TABLE_ROWS))
+    terminal.print(f"\n  {release.guarantee.in_words()}")
+    # A small crowd buys a part of the list only. `mine` refuses items without a buyer; their true count is 0.
+    bought = [
+        pattern.items for pattern in release.patterns if all(item in baskets.vocabulary for item in pattern.items)
+    ]
     true_counts = mine(baskets, itemsets=bought).to_dict()
-    covered = sum((each.low or 0) <= true_counts.get(each.items, 0) <= (each.high or 0) for each in release.patterns)
+    covered = sum(
+        (pattern.low or 0) <= true_counts.get(pattern.items, 0) <= (pattern.high or 0) for pattern in release.patterns
+    )
     coverage = f"{covered} of {len(release)} intervals hold the true count"
-    out.print(f"\n  (These people are made up, so we may look: {coverage}.)")
+    terminal.print(f"\n  (These people are made up, so we may look: {coverage}.)")
 
     if is_kept:
         patterns.save(folder / "patterns.json")
@@ -126,7 +130,7 @@ def _run_steps(people: int, seed: int, folder: Path, *, is_kept: bool) -> None:
             'rules.save("rules.csv")',
             'release.save("report.html", title="What people of a made-up shop buy together")',
         )
-    out.print(
+    terminal.print(
         f"\nDone in {perf_counter() - start:.1f} s. The first two results are exact, the last one is private.\n"
         + (
             "Next: discreet release --help\n"

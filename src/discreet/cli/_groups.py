@@ -19,8 +19,8 @@ import typer
 from ..errors import MisuseError
 from . import options
 from ._output import check_output, emit, write_report
-from ._progress import ProgressBar
 from ._replacing import check_replaceable
+from ._terminal import ProgressBar
 
 if TYPE_CHECKING:
     from ..baskets import AnyBaskets
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """The options for reading data; a command offers all but those that its subclass leaves out."""
+    """The options for reading data; a command leaves out the options of `left_out`."""
 
     left_out: ClassVar[tuple[str, ...]] = ()
     file: list[str] | None = options.argument(
@@ -113,6 +113,7 @@ class ReadingOptions:
         from ..results import holds_result
 
         source = self.source
+        # Several files are a table: a saved result is a single file.
         return source if isinstance(source, str) and holds_result(source) else None
 
     def check_is_data(self) -> None:
@@ -129,15 +130,17 @@ class ReadingOptions:
 
     def is_plain(self) -> bool:
         """Return whether the file is the only reading option on the command line."""
+        # Compared as a whole, so that a new option counts without a change here.
         return self == type(self)(file=self.file)
 
     def arguments(self) -> dict[str, Any]:
         """Return the values of the options as keywords of `read`; the session of Spark knows its address."""
         values = {name: value for name, value in vars(self).items() if name not in ("file", "master", "remote")}
+        # --format is the form of the result on the command line; in Python it is the form of the input.
         values["format"] = values.pop("input_format")
         return values
 
-    def read_baskets(self, repeat_message: Message | None = None, by: str | None = None) -> AnyBaskets:
+    def read_baskets(self, repeat_message: Message | None = None, segment_column: str | None = None) -> AnyBaskets:
         """Return the baskets that the options describe.
 
         Parameters
@@ -145,18 +148,20 @@ class ReadingOptions:
         repeat_message
             The refusal of a table without a person column, where two rows may belong to one person. With None, each
             row of the table is a person.
-        by
+        segment_column
             The column with the segment of each person.
         """
         from ..baskets import read, read_people
 
+        # Checked here and not by typer: with --query the argument is left out.
         if self.source is None and self.query is None:
             raise typer.BadParameter("give the FILE to read, or a --query over files.")
         check_spark_address(self.engine, self.master, self.remote)
         if self.engine is not None:
             start_spark(self.master, self.remote)
+        # The bar starts after Spark: two bars on one line would mix.
         with ProgressBar("reading") as bar:
-            arguments = self.arguments() | {"by": by, "progress": bar}
+            arguments = self.arguments() | {"by": segment_column, "progress": bar}
             if repeat_message is None:
                 return read(self.source, **arguments)
             return read_people(self.source, person_advice=repeat_message, **arguments)
@@ -185,6 +190,7 @@ def check_spark_address(engine: str | None, master: str | None, remote: str | No
     """Raise MisuseError if an address of Spark is given without the engine, or two addresses are given."""
     if engine is None and (master is not None or remote is not None):
         raise MisuseError("--master and --remote say where Spark runs: give --engine spark too.")
+    # Both would start sessions of two kinds, and none of the two options says which is meant.
     if master is not None and remote is not None:
         raise MisuseError("Give one of --master, for classic Spark, and --remote, for Spark Connect.")
 
@@ -225,6 +231,7 @@ class Reporting:
 
     def __post_init__(self) -> None:
         if self.report is not None:
+            # A wrong name must not cost an hour of mining.
             check_page(self.report)
 
     def check(self, source_options: ReadingOptions | None, writing: Writing, hierarchy: Path | None = None) -> None:
@@ -237,6 +244,7 @@ class Reporting:
         if writing.output is not None:
             uses.append((Path(writing.output), "holds the result"))
         for path, use in uses:
+            # Resolved, as a link to an input is the input.
             if path.resolve() == self.report.resolve():
                 raise MisuseError(f"{self.report} {use}: write the report to another file.")
 
@@ -267,6 +275,7 @@ def build_title(title: str | None, source: str | list[Path] | None) -> str:
     """Return the title on the command line, else the usual title of reports with the name of the input file."""
     from ..report import TITLE
 
+    # An empty title is a title too.
     if title is not None:
         return title
     name = find_file_name(source)
@@ -298,6 +307,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[...
 
 def expand_groups(function: Callable[..., None]) -> Callable[..., None]:
     """Return a function with the fields of its groups as parameters, for typer to read the options from."""
+    # Annotations are texts in modules of commands, and typer needs the types.
     hints = get_type_hints(function, include_extras=True)
     parameters: list[Parameter] = []
     groups: dict[str, tuple[Any, list[str]]] = {}
@@ -315,6 +325,7 @@ def expand_groups(function: Callable[..., None]) -> Callable[..., None]:
 
     def run_command(**values: Any) -> None:
         for name, (kind, field_names) in groups.items():
+            # Groups check their values when they are made, so errors come before the command begins.
             values[name] = kind(**{field_name: values.pop(field_name) for field_name in field_names})
         function(**values)
 
@@ -333,6 +344,7 @@ def _build_parameter(name: str, kind: Any, default: Any) -> Parameter:
         if info is not None:
             if default is False and info.default is ... and not info.param_decls:
                 # typer would add a second name, with --no-, that switches off.
+                # A copy, as commands share options.
                 info = copy(info)
                 info.param_decls = (f"--{name.replace('_', '-')}",)
             kind = Annotated[kind, info]

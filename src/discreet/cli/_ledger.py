@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
@@ -67,17 +67,10 @@ def create(
     """
     from ..privacy.ledger import Ledger
 
-    ledger = Ledger.create(
-        path,
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=neighbours,
-        most=most,
-        name=name,
-        anchor=anchor,
-        really=really,
-    )
+    terms: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "most": most}
+    ledger = Ledger.create(path, **terms, name=name, anchor=anchor, really=really)
     state = ledger.state()
+    # Read back from the file: the message repeats the stored terms, not the typed ones.
     anchor_note = "" if state.anchor is None else f" Its head is kept in {state.anchor} too."
     say(f"Made {path}: {state.promise}. Keep it as you keep the data.{anchor_note}")
 
@@ -94,7 +87,7 @@ def spend(
     who: str | None = options.option("Who asked.  \\[default: the user]", metavar="NAME"),
     anchor: str | None = ANCHOR_OPTION,
 ) -> None:
-    """Enter a budget that other software has spent on the data, so that one account holds all spends.
+    """Enter a budget that foreign software has spent on the data, so that one account holds all spends.
 
     Examples
     --------
@@ -167,6 +160,7 @@ def export(
         ledger.export(text, form or "json")
         typer.echo(text.getvalue(), nl=False)
         return
+    # A suffix and a --format that disagree are a slip, which a file for publication should not carry.
     export_format = _choose_export_format(form, output)
     # Not by the names alone: a link to the ledger is the ledger.
     if output.exists() and output.samefile(path):
@@ -197,7 +191,7 @@ def anchor(
 
     Examples
     --------
-    discreet ledger anchor budget.db /mnt/other/budget.head
+    discreet ledger anchor budget.db /mnt/backup/budget.head
 
     discreet ledger anchor budget.db 'command:keep-head budget'
     """
@@ -253,6 +247,7 @@ def _render_cells(spend: Spend, state: State) -> list[str]:
         spend.what,
         cost if state.accounting == "pure" else f"{cost}, rho {rounded(spend.rho)}",
         _describe_state(spend) + ("; the data had changed" if spend.changed else ""),
+        # JSON has the whole text; a line of the table has to fit a terminal.
         parameters if len(parameters) <= _MAX_PARAMETERS else f"{parameters[:_MAX_PARAMETERS]}…",
     ]
 

@@ -41,16 +41,20 @@ def check_output(form: Format | None, output: Path | None, *, pictures: bool = F
     from ..results import beside_table
 
     suffix = suffix_of(output)
+    # A suffix that says one format around the bytes of a second one misleads the next reader.
     suffix_format = find_format(output, "rows")
     if form is None:
         is_picture = pictures and suffix == ".svg"
         form = "table" if suffix == ".txt" else "svg" if is_picture else format_of(output).name
     elif suffix_format is not None and suffix_format.name != form:
-        usual = f".{form}" if form not in ROW_FORMATS else ROW_FORMATS[form].suffixes[0]
-        raise MisuseError(f"{output} would hold {form}, not {suffix_format.name}: leave --format out, or use {usual}.")
+        usual_suffix = f".{form}" if form not in ROW_FORMATS else ROW_FORMATS[form].suffixes[0]
+        raise MisuseError(
+            f"{output} would hold {form}, not {suffix_format.name}: leave --format out, or use {usual_suffix}."
+        )
     # Feather and Excel need packages that may be absent.
     if form in ROW_FORMATS:
         ROW_FORMATS[form].check_installed()
+    # The second file of a table is replaced with the first, so it is checked with the first.
     paths = [output]
     if has_side_file(form) and not is_special(output):
         paths.append(beside_table(output))
@@ -92,10 +96,12 @@ def emit(result: Result, form: Format, output: Path | None) -> None:
         else:
             write_text(_render_picture(rows) if form == "svg" else _render_text(rows), output)
         if sys.stderr is not None:
+            # On standard error: standard output may be a pipe, and has the result alone.
             say(f"{rows.written_name} written to {output}{rows.caution}", err=True)
         return
     try:
         if form in ROW_FORMATS:
+            # As bytes, so that the encoding of the terminal changes no result.
             write(rows, sys.stdout.buffer, form)
         elif form == "svg":
             write_text(_render_picture(rows), None)

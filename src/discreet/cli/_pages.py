@@ -45,8 +45,10 @@ def report(
     """
     from ..atomic_write import open_replacement
 
+    # Beside the result, where the user looks for it; an existing page of a different program is not replaced.
     page_path = file.with_suffix(".html") if output is None else output
     check_page(page_path)
+    # Rendered before the file is opened: an error leaves the earlier page.
     page = _render_page(file, title)
     with open_replacement(page_path) as stream:
         stream.write(page.encode())

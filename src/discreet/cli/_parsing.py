@@ -41,6 +41,7 @@ def parse_settings(texts: list[str] | None) -> dict[str, str]:
     settings = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
+        # An empty value is allowed, as for a text setting; an empty name never is.
         if not equals or not name.strip():
             raise typer.BadParameter(f"a setting is written NAME=VALUE; {text!r} was given.")
         settings[name.strip()] = value.strip()
@@ -49,6 +50,7 @@ def parse_settings(texts: list[str] | None) -> dict[str, str]:
 
 def parse_items(texts: list[str] | None, data: AnyBaskets | Patterns) -> list[Item]:
     """Return texts as items of baskets or patterns: as integers where the items of the data are integers."""
+    # The data decide: 39 is a number among numbers, and a name among names.
     numeric = data.vocabulary.numeric
     return [int(text) if numeric and _ITEM_NUMBER.fullmatch(text.removeprefix("-")) else text for text in texts or []]
 
@@ -99,6 +101,7 @@ def read_public_itemsets(path: Path, public_items: Vocabulary | None) -> list[li
     from ..baskets import parse_items
 
     itemsets = _read_itemset_texts(path, public_items)
+    # All items are parsed together, as one name among numbers makes all items names.
     texts = list(dict.fromkeys(text for itemset in itemsets for text in itemset))
     items = dict(zip(texts, parse_items(texts), strict=True))
     return [[items[text] for text in itemset] for itemset in itemsets]

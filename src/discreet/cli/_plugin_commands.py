@@ -1,4 +1,4 @@
-"""Commands of other packages: an entry point of the group `discreet.commands` names an app of typer.
+"""Commands of plugin packages: an entry point of the group `discreet.commands` names an app of typer.
 
 A command of discreet is found without a search of packages, and no package can replace it. The list of commands reads
 the registrations and loads no package: the help shows the summary of the package. A call of the command loads the

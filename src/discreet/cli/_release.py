@@ -1,31 +1,30 @@
-"""`discreet release` and `discreet count`: private patterns, and private counts of itemsets."""
+"""`discreet release`, `count`, `release-relations` and `rank`: paid results for publication."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from ..errors import MisuseError, NobodyError
-from ..publish import Question
+from ..errors import EmptyDataError, InputError, MisuseError, quote_word
+from ..publish import Question, RankQuestion, RelationQuestion
 from . import options
-from ._asking import PRIVACY, FileQuestionOptions, question_options
+from ._asking import PRIVACY, FileQuestionOptions, QuestionOptions, question_options
 from ._delivery import Delivery, input_paths
-from ._groups import ClusterReading, ReadingOptions, Writing, build_title, command
+from ._groups import ClusterReading, OrderedReading, ReadingOptions, Writing, build_title, command
 from ._ledger import print_head
 from ._parsing import read_public_itemsets
-from ._progress import ProgressBar
+from ._run import Interrupted
 from ._signals import lift_limit
-from ._terminal import console, is_at_terminal, say
+from ._terminal import ProgressBar, console, is_at_terminal, say
 
 if TYPE_CHECKING:
     from ..baskets import AnyBaskets, Item, Vocabulary
-    from ..privacy.ledger import Ledger
-    from ..publish import Case, Payer
-
+    from ..publish import Case, Contest, Payer
 
 app = typer.Typer()
 
@@ -37,6 +36,8 @@ CountOptions = question_options(Question, "count count_by", in_file=True)
 @dataclass(frozen=True)
 class PaymentOptions:
     """The options for the ledger of a release, and for a table with a person in each row."""
+
+    left_out: ClassVar[tuple[str, ...]] = ()
 
     ledger: Path | None = options.option(
         "The account that pays: see `discreet ledger create`.", PRIVACY, metavar="LEDGER"
@@ -53,8 +54,21 @@ class PaymentOptions:
     )
     one_row_a_person: bool = options.ONE_ROW
 
-    def read_baskets(self, source_options: ReadingOptions, by: str | None) -> AnyBaskets:
-        """Return the baskets of a release, with the segments of a column `by`.
+    def open_payer(self) -> Payer:
+        """Return the account that pays, with the ledger opened."""
+        from ..publish import Payer
+
+        if self.ledger is None:
+            # Without a ledger the anchor would be ignored, and the user would think the head is kept.
+            if self.anchor is not None:
+                raise MisuseError("--anchor is where the head of a ledger is kept: say which one by --ledger.")
+            return Payer()
+        from ..privacy.ledger import Ledger
+
+        return Payer(Ledger(self.ledger, self.anchor), self.who or find_user(), self.same_data)
+
+    def read_baskets(self, source_options: ReadingOptions, segment_column: str | None) -> AnyBaskets:
+        """Return the baskets of a release, with the segments of a column.
 
         A table without a person column is refused if two rows may belong to one person: a wrong guess would break the
         guarantee. Data without rows are no error, as an error would reveal that they have none.
@@ -63,8 +77,8 @@ class PaymentOptions:
         from ..publish import PERSON_COLUMN_HINT
 
         try:
-            return source_options.read_baskets(None if self.one_row_a_person else PERSON_COLUMN_HINT, by)
-        except NobodyError:
+            return source_options.read_baskets(None if self.one_row_a_person else PERSON_COLUMN_HINT, segment_column)
+        except EmptyDataError:
             from ..baskets import build_empty_baskets
 
             return build_empty_baskets(**source_options.arguments())
@@ -78,26 +92,15 @@ class PaymentOptions:
         *question_paths: Path | str | None,
     ) -> Delivery:
         """Return the delivery of a release, which writes over none of its inputs."""
+        # The ledger and its anchor are inputs too: a result written over them would lose the account.
         paths = input_paths(source_options, self.ledger, self.anchor, *question_paths)
         return Delivery(writing, report, build_title(title, source_options.source), paths, self.ledger)
 
-    def open_payer(self) -> Payer:
-        """Return the account that pays, with the ledger opened."""
-        from ..publish import Payer
 
-        ledger = open_ledger(self.ledger, self.anchor)
-        return Payer() if ledger is None else Payer(ledger, self.who or find_user(), self.same_data)
+class ScorePaymentOptions(PaymentOptions):
+    """The options for the ledger of a ranking, which reads no baskets."""
 
-
-def open_ledger(path: Path | None, anchor: str | None) -> Ledger | None:
-    """Return the ledger at a path; None without a path."""
-    if path is None:
-        if anchor is not None:
-            raise MisuseError("--anchor is where the head of a ledger is kept: say which one by --ledger.")
-        return None
-    from ..privacy.ledger import Ledger
-
-    return Ledger(path, anchor)
+    left_out: ClassVar[tuple[str, ...]] = ("same_data", "one_row_a_person")
 
 
 def find_user() -> str:
@@ -142,6 +145,7 @@ def release(
         typer.echo(text)
         return
     delivery = paying.build_delivery(writing, report, title, source_options, *question_form.paths())
+    # The delivery is built first: its errors need no data, and reading may take minutes.
     _release(question, paying.read_baskets(source_options, question.by), paying, delivery, dry_run)
 
 
@@ -170,6 +174,7 @@ def count(
     """
     values = question_form.values()
     if itemsets is None and question_form.question_file is None:
+        # A list of items is easily taken for the list of itemsets, as both have one entry per line.
         hint = f" {question_form.paths()[0]} was given as --items, the list of all items." if "items" in values else ""
         raise MisuseError(f"Say what to count: --itemsets FILE, with one itemset per line.{hint}")
     if itemsets is None:
@@ -191,6 +196,7 @@ def _find_public_items(values: dict[str, Any], baskets: AnyBaskets) -> Vocabular
     """Return the public list of items of a question; None if the items of the itemsets are the list."""
     from ..baskets import Hierarchy, resolve_items, resolve_public_items
 
+    # With a hierarchy the items of the list are its items, also items that no basket has.
     if values.get("hierarchy") is not None:
         hierarchy = Hierarchy.read(values["hierarchy"]).renamed(baskets.vocabulary.names)
         return resolve_public_items(hierarchy, values.get("items"), baskets)[0]
@@ -208,14 +214,14 @@ def _release(
     delivery.check(cases)
     _preview(question, baskets, cases, dry_run)
     if dry_run:
-        _forecast(baskets, cases, paying)
+        _print_cost(baskets, cases, paying.open_payer())
         return
     payer = paying.open_payer()
     # From here on the duration depends on private data: no time limit may end the release.
     lift_limit()
     with delivery.guard():
         with ProgressBar("releasing") as bar:
-            observer = Observer(progress=bar, stage=bar.stage, paid=delivery.keep_receipt)
+            observer = Observer(progress=bar, stage=bar.stage, receipt=delivery.keep_receipt)
             releases = answer(baskets, cases, payer=payer, observer=observer)
         delivery.write(releases)
         print_head(payer.ledger)
@@ -229,6 +235,7 @@ def _preview(question: Question, baskets: AnyBaskets, cases: Mapping[Item, Case]
     """
     from ..publish import find_list_flaw, preview_cases
 
+    # Trials with discarded noise take time, which is spent only where a person reads the preview.
     if is_at_terminal():
         say("\n".join(preview_cases(baskets, cases).lines), err=True)
     flaw = "" if dry_run or question.really else find_list_flaw(baskets, cases)
@@ -236,12 +243,13 @@ def _preview(question: Question, baskets: AnyBaskets, cases: Mapping[Item, Case]
         raise MisuseError(f"{flaw} Nothing was spent. If it is really meant, say so with --really.")
 
 
-def _forecast(baskets: AnyBaskets, cases: Mapping[Item, Case], paying: PaymentOptions) -> None:
+def _print_cost(baskets: AnyBaskets, cases: Mapping[Item, Case], payer: Payer) -> None:
     """Print the budget that a release would spend, and its shares by step."""
     from rich.table import Table
 
     # The cases of all segments have one budget and one mechanism.
     case = next(iter(cases.values()))
+    # No colours or boxes: the text is for terminals, logs and documentation alike.
     table = Table(box=None, pad_edge=False)
     table.add_column("for")
     table.add_column("share of the budget", justify="right")
@@ -251,10 +259,173 @@ def _forecast(baskets: AnyBaskets, cases: Mapping[Item, Case], paying: PaymentOp
     console().print(table)
     if len(cases) > 1:
         say(f"\n{len(cases)} segments, for the price of one.")
-    ledger = open_ledger(paying.ledger, paying.anchor)
-    if ledger is not None:
-        from ..publish import Payer, compute_remaining_epsilon, render_affordability
+    if payer.ledger is not None:
+        from ..publish import compute_remaining_epsilon, render_affordability
 
-        remaining_epsilon = compute_remaining_epsilon(case, baskets, Payer(ledger, same_data=paying.same_data))
-        say(f"\n{render_affordability(ledger, remaining_epsilon)}")
+        say(f"\n{render_affordability(payer.ledger, compute_remaining_epsilon(case, baskets, payer))}")
+    say("\nNothing was spent.")
+
+
+RelationOptions = question_options(RelationQuestion)
+
+
+@command(app)
+def release_relations(
+    *,
+    question_form: Annotated[QuestionOptions, RelationOptions],
+    report: Path | None = options.REPORT,
+    title: str | None = options.TITLE,
+    paying: PaymentOptions,
+    source_options: OrderedReading,
+    writing: Writing,
+) -> None:
+    """Publish relations a → b between items of one person, under differential privacy.
+
+    Give their number by --top, the privacy budget by --epsilon, and which items are public by --items.
+
+    Examples
+    --------
+    discreet release-relations sales.csv --person customer --item product --time time --top 20 --epsilon 1
+    --items products.txt
+
+    discreet release-relations clicks.csv --person user --item page --time at --top 50 --among 100 --epsilon 1
+    --delta 1e-6 --items public --ledger budget.db -o relations.json
+    """
+    question = question_form.question()
+    delivery = paying.build_delivery(writing, report, title, source_options, *question_form.paths())
+    baskets = paying.read_baskets(source_options, None)
+    from ..publish import Observer, answer, build_relation_case
+
+    case = build_relation_case(question, baskets)
+    delivery.check([""])
+    # Empty data pass, as an error would reveal that they are empty to readers of a log.
+    if not question.really and len(case.baskets.codes) and not len(case.listed_baskets.codes):
+        raise MisuseError(
+            "Nobody holds any of the items on the list. Nothing was spent. If it is really meant, say so with --really."
+        )
+    payer = paying.open_payer()
+    with delivery.guard():
+        # Without shares: the two steps of relations take times that depend on private data.
+        with ProgressBar("releasing"):
+            releases = answer(case.baskets, {"": case}, payer=payer, observer=Observer(receipt=delivery.keep_receipt))
+        delivery.write(releases)
+        print_head(payer.ledger)
+
+
+RankOptions = question_options(RankQuestion)
+
+
+@command(app)
+def rank(
+    *,
+    file: Path = options.argument("FILE.csv", "A table with a label and a score in each row."),
+    label: str = options.option("The column with the label.", default=options.REQUIRED, metavar="COLUMN"),
+    score: str = options.option("The column with the score.", default=options.REQUIRED, metavar="COLUMN"),
+    question_form: Annotated[QuestionOptions, RankOptions],
+    paying: ScorePaymentOptions,
+    dry_run: bool = options.option("Say what would be spent, and spend nothing. No score is looked at.", default=False),
+    writing: Writing,
+) -> None:
+    """Choose the labels with the largest scores, under differential privacy.
+
+    Examples
+    --------
+    discreet rank pages.csv --label page --score visitors --top 10 --epsilon 1 --sensitivity 1 --monotone
+    --labels pages.txt
+
+    discreet rank teams.csv --label team --score points --top 3 --epsilon 1 --sensitivity 5 --no-scores --labels
+    public --dry-run
+    """
+    from ..publish import build_contest, has_scored_label, rank as rank_labels
+
+    question = question_form.question()
+    payer = paying.open_payer()
+    paths = tuple(path for path in (file, paying.ledger) if path is not None)
+    delivery = Delivery(writing=writing, report=None, title="", input_paths=paths, ledger=paying.ledger)
+    delivery.check([""])
+    if dry_run:
+        # The cost depends on the public labels alone, so a score of 0 for each keeps the private scores out.
+        # A dry run may be published, so it must be a function of public values.
+        contest = build_contest(question, dict.fromkeys(_read_scores(file, label, score), 0))
+        _print_rank_cost(contest, payer, writing)
+        return
+    scores = _read_scores(file, label, score)
+    # A list in a different spelling would spend the whole budget on noise.
+    if not question.really and not isinstance(question.labels, str) and not has_scored_label(question.labels, scores):
+        raise MisuseError(
+            "No label on the list has a score: the ranking would spend the budget on noise. Nothing was spent. If it "
+            "is really meant, say so with --really."
+        )
+    # An end by the time limit after the payment would lose the ranking.
+    lift_limit()
+    try:
+        ranking = rank_labels(scores, question, ledger=payer.ledger, who=payer.who)
+        delivery.write({"": ranking})
+        print_head(payer.ledger)
+    except KeyboardInterrupt:
+        if payer.ledger is None:
+            raise
+        # The interrupt may come before the payment or after it: the ledger knows.
+        raise Interrupted(
+            f"interrupted. `discreet ledger show {quote_word(paying.ledger)}` says what was paid."
+        ) from None
+
+
+def _read_scores(file: Path, label: str, score: str) -> dict[str, str]:
+    """Return the texts of the scores by label, from the columns `label` and `score` of a CSV file."""
+    import csv
+
+    scores: dict[str, str] = {}
+    try:
+        # Spreadsheets write a byte order mark, which utf-8-sig drops; csv parses line ends itself.
+        with file.open(newline="", encoding="utf-8-sig") as stream:
+            rows = csv.DictReader(stream, strict=True)
+            columns = list(rows.fieldnames or ())
+            for column in (label, score):
+                if column not in columns:
+                    raise InputError(f"{file} has no column {column!r}; there are {', '.join(columns) or 'none'}.")
+            for row in rows:
+                place = f"{file}, line {rows.line_num}"
+                # DictReader keeps surplus values under the key None, and fills missing values with None.
+                if None in row:
+                    raise InputError(f"{place} has more values than columns: put a value with a comma into quotes.")
+                for column in (label, score):
+                    if row[column] is None:
+                        raise InputError(f"{place} has no value in column {column!r}.")
+                if row[label] in scores:
+                    raise InputError(f"{place}: the label {row[label]!r} has a score already.")
+                # As text: the parser of scores takes fractions and decimal numbers exactly, which
+                # floats would round.
+                scores[row[label]] = row[score].strip()
+    except FileNotFoundError:
+        raise InputError(f"There is no file {file}.") from None
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror or error}.") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"{file} cannot be read as CSV in UTF-8: it holds something else.") from None
+    return scores
+
+
+def _print_rank_cost(contest: Contest, payer: Payer, writing: Writing) -> None:
+    """Print the budget that a ranking would spend, and its shares by step."""
+    from ..privacy import shown
+    from ..publish import compute_remaining_epsilon, render_affordability
+
+    budget = contest.budget
+    remaining_epsilon = None if payer.ledger is None else compute_remaining_epsilon(contest, None, payer)
+    # For programs that ask for the cost first; exact numbers as texts, as in results.
+    if writing.format == "json":
+        forecast = {
+            "epsilon": shown(budget.epsilon),
+            "delta": shown(budget.delta),
+            "shares": {step: str(share) for step, share in contest.steps()},
+            "left": None if remaining_epsilon is None else shown(remaining_epsilon),
+        }
+        typer.echo(json.dumps(forecast, indent=2))
+        return
+    say(f"rank would spend {budget}:\n")
+    for step, share in contest.steps():
+        say(f"{step}  {float(share):.0%}")
+    if remaining_epsilon is not None:
+        say(f"\n{render_affordability(payer.ledger, remaining_epsilon)}")
     say("\nNothing was spent.")

@@ -1,9 +1,9 @@
 """The check whether a command may replace a file: a replaced file cannot be restored.
 
-1. Files of a service, ledgers and other databases are never replaced (`protected.check_unprotected`).
+1. Files of a service, ledgers and further databases are never replaced (`protected.check_unprotected`).
 2. A file that is empty, or has the mark of a file that discreet wrote, is replaced without a message.
-3. Any other file is replaced with ``--force`` only. Tables for people and lists of tokens have no mark: other programs
-   write similar text, and tokens are shown once.
+3. Any further file is replaced with ``--force`` only. Tables for people and lists of tokens have no mark: many
+   programs write similar text, and tokens are shown once.
 
 Marks stand in the first bytes of a file; in Parquet, Arrow and workbooks they stand in the metadata.
 """
@@ -48,9 +48,9 @@ _HEADERS = re.compile(  # the whole first line of a table, without quotes and wi
 )
 
 
-def allow_replacing(allowed: bool) -> None:
+def allow_replacing(is_allowed: bool) -> None:
     """Set whether this command may replace files without a mark."""
-    _has_force.set(allowed)
+    _has_force.set(is_allowed)
 
 
 def replacing_allowed() -> bool:

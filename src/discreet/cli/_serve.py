@@ -1,18 +1,101 @@
-"""`discreet serve`: the service of live studies, on a port."""
+"""`discreet serve`, the service of live studies, and the options of commands that add up reports."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from ..errors import MisuseError
 from . import options
-from ._adding import HandoverOptions
-from ._groups import command
+from ._groups import check_spark_address, command
 from ._signals import lift_limit
 from ._terminal import say
 
+if TYPE_CHECKING:
+    from ..collector import Adder
+
 app = typer.Typer()
+
+
+_PANEL = "How reports are added up"
+
+
+DEVICE_OPTION = options.option(
+    "Add up reports on a graphics card (pip install 'discreet\\[gpu]'), on the cores, or where it is quicker: "
+    "the result is the same.  \\[default: auto]",
+    _PANEL,
+    "--device",
+    envvar="DISCREET_DEVICE",
+)
+
+
+@dataclass(frozen=True)
+class AddingOptions:
+    """The options of a command that adds up reports from files."""
+
+    engine: Literal["spark"] | None = options.option(
+        "Let Spark add up reports, where they outgrow this machine (pip install 'discreet\\[spark]').",
+        _PANEL,
+        envvar="DISCREET_ENGINE",
+    )
+    master: str | None = options.option(
+        "Where Spark runs: spark://host:7077, yarn, local\\[4].  \\[default: as Spark is configured]",
+        _PANEL,
+        metavar="URL",
+        envvar="DISCREET_MASTER",
+    )
+    remote: str | None = options.option(
+        "A server of Spark Connect: sc://host:15002.", _PANEL, metavar="URL", envvar="DISCREET_REMOTE"
+    )
+    device: Literal["auto", "gpu", "cpu"] | None = DEVICE_OPTION
+
+    def __post_init__(self) -> None:
+        check_spark_address(self.engine, self.master, self.remote)
+        # Spark would add up on its executors, and the card would stay unused without a word.
+        if self.engine is not None and self.device == "gpu":
+            raise MisuseError("--device gpu adds up reports on a card of this machine: leave --engine spark out.")
+
+    def use_device(self) -> AbstractContextManager[None]:
+        """Return a context in which reports are added up on the device."""
+        from ..local.oracle_steps import using
+
+        return using(self.device)
+
+
+@dataclass(frozen=True)
+class HandoverOptions(AddingOptions):
+    """The options of a command that closes the rounds of a service."""
+
+    handover: Path | None = options.option(
+        "Where reports pass through on their way to Spark: its executors have to see it too.  "
+        "\\[default: in the directory of the service]",
+        _PANEL,
+        metavar="FOLDER",
+        envvar="DISCREET_HANDOVER",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.engine is None and self.handover is not None:
+            raise MisuseError("--handover says where reports pass through to Spark: give --engine spark too.")
+
+    def build_adder(self, directory: Path | str) -> Adder:
+        """Return the function that adds up the rounds of a service, for the directory of the service."""
+        from ..collector import add_up
+
+        if self.engine is None:
+            return add_up
+        # By name, as the packages of Spark may be absent.
+        adder: Adder = import_module("discreet.spark._reports").SparkAdder(
+            folder=self.handover or Path(directory) / "handover", master=self.master, remote=self.remote
+        )
+        return adder
+
 
 STORE_OPTION = options.option(
     "Keep studies in PostgreSQL: postgresql://user@host/database.  \\[default: a SQLite file]",
@@ -20,16 +103,6 @@ STORE_OPTION = options.option(
     "--store",
     metavar="ADDRESS",
     envvar="DISCREET_STORE",
-)
-
-STUDY_NAME = options.argument("NAME", "The name of the study.")
-SERVICE_OPTION = options.option(
-    "Where the service is: its directory here, or its address.",
-    None,
-    "--at",
-    default="studies",
-    metavar="DIRECTORY|URL",
-    envvar="DISCREET_AT",
 )
 
 
@@ -74,6 +147,7 @@ def serve(
     # A service runs until a signal stops it.
     lift_limit()
     adder = handing.build_adder(directory)
+    # Ctrl-C before the service listens is a failure, and afterwards its regular end.
     is_serving = False
 
     def report_ready(address: str) -> None:

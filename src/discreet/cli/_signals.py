@@ -93,10 +93,10 @@ class Signals:
             signal.signal(number, previous if handler is None else handler)
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
-        now = time.monotonic()
-        if now - self._last_time < _BURST_SECONDS:
+        present_time = time.monotonic()
+        if present_time - self._last_time < _BURST_SECONDS:
             return
-        self._last_time = now
+        self._last_time = present_time
         if self.received is None:
             self.received = number
         raise KeyboardInterrupt

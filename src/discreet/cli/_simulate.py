@@ -10,12 +10,11 @@ import typer
 
 from ..errors import MisuseError
 from . import options
-from ._adding import DEVICE_OPTION
 from ._asking import pattern_option
 from ._groups import OrderedReading, Reporting, Writing, command
 from ._parsing import parse_settings
-from ._progress import ProgressBar
-from ._terminal import say, say_when_compiling
+from ._serve import DEVICE_OPTION
+from ._terminal import ProgressBar, say, say_when_compiling
 
 if TYPE_CHECKING:
     from ..baskets import AnyBaskets
@@ -81,38 +80,41 @@ class Transcript:
         self._bar = ProgressBar("simulating").__enter__()
 
 
-@command(app)
-def simulate(
+@dataclass(frozen=True)
+class SimulationOptions:
+    """The protocol and the question of a simulation, by the keywords of `discreet.simulate`."""
+
     protocol: str = options.option(
         "One of `discreet mechanisms --kind protocol`.", options.HOW, default="adept", metavar="NAME"
-    ),
-    top: int | None = options.TOP,
-    least: int = options.number("2 leaves single items out.", "What to find", default=1),
+    )
+    top: int | None = options.TOP
+    least: int = options.number("2 leaves single items out.", "What to find", default=1)
     epsilon: str | None = options.option(
         "How much one report may give away: 1, 0.5, 1/3.", options.HOW, metavar="NUMBER"
-    ),
-    speed: Speed = options.option("Make every report, or draw what they add up to.", options.HOW, default="person"),
+    )
+    speed: Speed = options.option("Make every report, or draw what they add up to.", options.HOW, default="person")
     screen: bool = options.option(
         "Leave out reports that no honest device is likely to have sent.",
         options.HOW,
         "--screen/--no-screen",
         default=True,
-    ),
-    assume_malicious: str | None = options.ASSUME_MALICIOUS,
+    )
+    assume_malicious: str | None = options.ASSUME_MALICIOUS
     max_baskets: int | None = options.number(
         "With --basket: up to how many baskets a person counts for more than who has one.  \\[default: 1, "
         "everybody counts the same]",
         options.HOW,
-    ),
-    hierarchy: Path | None = options.HIERARCHY,
-    level: str | None = pattern_option("level"),
-    device: Literal["auto", "gpu", "cpu"] | None = DEVICE_OPTION,
-    settings: list[str] | None = options.SETTINGS,
-    score: bool = options.option("Compare with the truth.", options.OUT, default=False),
-    *,
-    source_options: SimulatedReading,
-    writing: Writing,
-    reporting: Reporting,
+    )
+    hierarchy: Path | None = options.HIERARCHY
+    level: str | None = pattern_option("level")
+    device: Literal["auto", "gpu", "cpu"] | None = DEVICE_OPTION
+    settings: list[str] | None = options.SETTINGS
+    score: bool = options.option("Compare with the truth.", options.OUT, default=False)
+
+
+@command(app)
+def simulate(
+    *, form: SimulationOptions, source_options: SimulatedReading, writing: Writing, reporting: Reporting
 ) -> None:
     """Try a local protocol on data you know: every person sends one randomised report, and no basket leaves a device.
 
@@ -138,34 +140,24 @@ def simulate(
     from ..registry import protocol as build_protocol
 
     say_when_compiling()
-    if top is None:
+    # Checked here, and not by typer: the message shows an example.
+    if form.top is None:
         raise MisuseError("Say how many patterns are wanted: --top 64.")
-    if epsilon is None:
+    if form.epsilon is None:
         raise MisuseError("Say how much one report may give away: --epsilon 1 is usual, less protects more.")
-    plan = build_protocol(protocol, parse_settings(settings))
+    # A wrong setting fails before data are read.
+    plan = build_protocol(form.protocol, parse_settings(form.settings))
     source_options.check_is_data()
-    reporting.check(source_options, writing, hierarchy)
+    reporting.check(source_options, writing, form.hierarchy)
     seed = source_options.choose_seed()
     baskets = source_options.read_seeded(seed)
+    question = vars(form) | {"assume_malicious": form.assume_malicious or 0}
+    # The two parts of the protocol: it is built above.
+    del question["protocol"], question["settings"]
     is_table = writing.format == "table"
     with Transcript(lines=is_table or writing.output is not None, err=writing.output is not None) as transcript:
         outcome = simulate_protocol(
-            baskets,
-            plan,
-            top=top,
-            least=least,
-            epsilon=epsilon,
-            seed=seed,
-            speed=speed,
-            score=score,
-            screen=screen,
-            assume_malicious=assume_malicious or 0,
-            max_baskets=max_baskets,
-            hierarchy=hierarchy,
-            level=level,
-            device=device,
-            progress=transcript.progress,
-            transcript=transcript.finish_round,
+            baskets, plan, **question, seed=seed, progress=transcript.progress, transcript=transcript.finish_round
         )
     _write_outcome(outcome, writing, is_seed_drawn=source_options.seed is None)
     reporting.write(outcome, source_options)
@@ -180,6 +172,7 @@ def _write_outcome(outcome: Outcome, writing: Writing, is_seed_drawn: bool) -> N
     if is_shown or writing.output is not None:
         for line in _list_notes(outcome):
             say(f"\n{line}", err=not is_shown)
+    # Without the seed the result could not be repeated.
     if is_seed_drawn:
         note = f"The seed {outcome.asked['seed']} was drawn: --seed {outcome.asked['seed']} gives the same again."
         say(f"\n{note}" if is_shown or writing.output is not None else note, err=not is_shown)

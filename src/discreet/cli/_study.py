@@ -5,23 +5,22 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
 from ..errors import MisuseError
 from ..wording import number_of
 from . import options
-from ._adding import AddingOptions, HandoverOptions
 from ._groups import Writing, command, start_spark
 from ._output import write_text
-from ._progress import ProgressBar
 from ._replacing import check_replaceable
-from ._serve import SERVICE_OPTION, STORE_OPTION, STUDY_NAME
+from ._serve import STORE_OPTION, AddingOptions, HandoverOptions
 from ._simulate import SimulatedReading
-from ._terminal import console, say, say_row
+from ._terminal import ProgressBar, console, say, say_row
 
 if TYPE_CHECKING:
     from ..collector import Operator
@@ -32,19 +31,38 @@ app = typer.Typer(
 )
 
 STUDY_FILE = options.argument("STUDY.toml", "The study, as `discreet study new` writes one.")
-TOKEN_OPTION = options.option(
-    "An operator's token, for a service elsewhere.", None, "--token", metavar="TOKEN", envvar="DISCREET_TOKEN"
-)
-
-
+STUDY_NAME = options.argument("NAME", "The name of the study.")
 OUTPUT_OPTION = options.option("Write to this file instead.", None, "--output", "-o", metavar="FILE")
 
 
-def _open_operator(place: str, token: str | None, store: str | None, **settings: Any) -> Operator:
-    """Return the operator of a service: of a directory with its store, or of an address with a token."""
-    from ..collector import open_operator
+@dataclass(frozen=True)
+class ServiceOptions:
+    """The options for the service of a study: a directory with its store, or an address with a token."""
 
-    return open_operator(place, token=token, store=store, **settings)
+    place: str = options.option(
+        "Where the service is: its directory here, or its address.",
+        None,
+        "--at",
+        default="studies",
+        metavar="DIRECTORY|URL",
+        envvar="DISCREET_AT",
+    )
+    token: str | None = options.option(
+        "An operator's token, for a service elsewhere.", metavar="TOKEN", envvar="DISCREET_TOKEN"
+    )
+    store: str | None = STORE_OPTION
+
+    def open(self, **settings: Any) -> Operator:
+        """Return the operator of the service."""
+        from ..collector import open_operator
+
+        return open_operator(self.place, token=self.token, store=self.store, **settings)
+
+
+class LocalServiceOptions(ServiceOptions):
+    """The options of a command that reads the files of a service on this machine."""
+
+    left_out: ClassVar[tuple[str, ...]] = ("token",)
 
 
 @command(app)
@@ -79,6 +97,7 @@ def check(path: Path = STUDY_FILE) -> None:
     plan = read_study(path)
     core = StudyCore(plan)
     question = core.asks[0]
+    # The three ways of closing a round, in words for the operator before the opening.
     closing = {
         "quota": f"at its share of {plan.people or 0:,} people",
         "deadline": f"{plan.hours or 0:g} hours after it opened",
@@ -91,6 +110,7 @@ def check(path: Path = STUDY_FILE) -> None:
         say(f"  devices hold {len(plan.items):,} items, and answer for what these are {levels}")
     say(f"  first round: {question.name}, {question.oracle.name}, {question.oracle.bits:g} bits per report")
     say(f"  a round closes {closing}; reports are deleted {'at its release' if plan.scrub == 'release' else 'by hand'}")
+    # Operators take `people` for a limit, which it is with a quota alone.
     if plan.people is not None and plan.close != "quota":
         say(f"  people = {plan.people} closes no round: it is what `discreet study plan` forecasts with")
     say(f"  with fewer reports than {core.minimum(0):,} the first round closes only if you insist")
@@ -145,10 +165,9 @@ def plan(
 
 @command(app, "open")
 def open_study(
+    *,
     path: Path = STUDY_FILE,
-    place: str = SERVICE_OPTION,
-    token: str | None = TOKEN_OPTION,
-    store: str | None = STORE_OPTION,
+    service: ServiceOptions,
 ) -> None:
     """Publish a study in a service, signed, and ask its first question. An open study never changes.
 
@@ -161,22 +180,23 @@ def open_study(
     from ..collector import read_study
 
     study = read_study(path)
-    with _open_operator(place, token, store, make=True) as operator:
+    # The directory of the service is made by the first study: no further command has to prepare it.
+    with service.open(make=True) as operator:
         record = operator.open(study)
     say(f"The study {record['name']} is open. Its id is {record['id']}.")
     say(f"Give its key to those who take part, for their devices to check: {record['key']}")
     if study.who == "tokens":
         # The address of a database may have a password in it.
-        service = f"{place} --store {'postgresql://…' if re.search('[@?]', store) else store}" if store else place
-        say(f"Make tokens for them: discreet study token --at {service} --study {study.name} --many 100")
+        store = service.store and f" --store {'postgresql://…' if re.search('[@?]', service.store) else service.store}"
+        place = f"{service.place}{store or ''}"
+        say(f"Make tokens for them: discreet study token --at {place} --study {study.name} --many 100")
 
 
 @command(app)
 def status(
+    *,
     name: str | None = options.argument("NAME", "The study; left out, all are listed.", default=None),
-    place: str = SERVICE_OPTION,
-    token: str | None = TOKEN_OPTION,
-    store: str | None = STORE_OPTION,
+    service: ServiceOptions,
     form: options.PageFormat = options.VIEW,
 ) -> None:
     """Show the status of a study: its rounds, tokens, and refused reports.
@@ -187,7 +207,8 @@ def status(
 
     discreet study status breakfast --at studies
     """
-    with _open_operator(place, token, store) as operator:
+    with service.open() as operator:
+        # Any: the state is a document of the service, which may be a newer version elsewhere.
         state: Any = operator.studies() if name is None else operator.status(name)
     if form == "json":
         typer.echo(json.dumps(state, ensure_ascii=False, indent=1))
@@ -225,14 +246,12 @@ def _print_status(study: dict[str, Any]) -> None:
 
 @command(app)
 def close(
+    *,
     name: str = STUDY_NAME,
-    place: str = SERVICE_OPTION,
-    token: str | None = TOKEN_OPTION,
-    store: str | None = STORE_OPTION,
+    service: ServiceOptions,
     close_small: bool = options.option(
         "Close rounds with fewer reports than their minimum too. It cannot be undone.", None, "--yes", default=False
     ),
-    *,
     handing: HandoverOptions,
 ) -> None:
     """Close the rounds of a study that are open: no report is taken any more, and the study goes on.
@@ -247,8 +266,8 @@ def close(
     discreet study close breakfast --at studies --engine spark --master spark://host:7077
     """
     # The context of the device encloses the operator, which adds up when it closes rounds.
-    service = _open_operator(place, token, store, adder=handing.build_adder(place))
-    with handing.use_device(), service as operator, ProgressBar("adding up"):
+    opening = service.open(adder=handing.build_adder(service.place))
+    with handing.use_device(), opening as operator, ProgressBar("adding up"):
         closing = operator.close(name, below_minimum=close_small)
     say(f"Closed {number_of(closing.rounds, 'round')} of {name}." if closing.rounds else f"No round of {name} is open.")
     for number in closing.without_reports:
@@ -262,12 +281,10 @@ def close(
 
 @command(app)
 def results(
-    name: str = STUDY_NAME,
-    place: str = SERVICE_OPTION,
-    token: str | None = TOKEN_OPTION,
-    store: str | None = STORE_OPTION,
-    assume_malicious: str | None = options.ASSUME_MALICIOUS,
     *,
+    name: str = STUDY_NAME,
+    service: ServiceOptions,
+    assume_malicious: str | None = options.ASSUME_MALICIOUS,
     writing: Writing,
 ) -> None:
     """Write the result of a study that has ended: patterns or relations, with intervals and the guarantee.
@@ -284,17 +301,16 @@ def results(
     from ..results import parse_rows
 
     parse_share("assume_malicious", assume_malicious or "0")  # before the service is asked
-    with _open_operator(place, token, store) as operator:
+    with service.open() as operator:
         text = operator.result(name, assume_malicious or "0")
     writing.write(parse_rows(text))
 
 
 @command(app)
 def export(
+    *,
     name: str = STUDY_NAME,
-    place: str = SERVICE_OPTION,
-    token: str | None = TOKEN_OPTION,
-    store: str | None = STORE_OPTION,
+    service: ServiceOptions,
     output: Path | None = OUTPUT_OPTION,
     assume_malicious: str | None = options.ASSUME_MALICIOUS,
 ) -> None:
@@ -309,17 +325,16 @@ def export(
     parse_share("assume_malicious", assume_malicious or "0")  # before the service is asked
     if output is not None:
         check_replaceable(output)
-    with _open_operator(place, token, store) as operator:
+    with service.open() as operator:
         text = json.dumps(operator.export(name, assume_malicious or "0"), ensure_ascii=False, indent=1)
     write_text(text, output)
 
 
 @command(app)
 def scrub(
+    *,
     name: str = STUDY_NAME,
-    place: str = SERVICE_OPTION,
-    token: str | None = TOKEN_OPTION,
-    store: str | None = STORE_OPTION,
+    service: ServiceOptions,
 ) -> None:
     """Delete the reports of all released rounds; hashes of spent tokens stay, so that no token counts twice.
 
@@ -327,7 +342,7 @@ def scrub(
     --------
     discreet study scrub breakfast --at studies
     """
-    with _open_operator(place, token, store) as operator:
+    with service.open() as operator:
         deletion = operator.scrub(name)
     say(f"Deleted the reports of {number_of(deletion.rounds, 'round')} of {name}.")
     if not deletion.tidy:
@@ -339,7 +354,8 @@ def scrub(
 
 @command(app)
 def token(
-    place: str = SERVICE_OPTION,
+    *,
+    service: ServiceOptions,
     study: str | None = options.option("Make tokens for participants of this study.", metavar="NAME"),
     token_count: int = options.number("How many of them.", None, "--many", default=1),
     scopes: list[str] | None = options.option(
@@ -351,8 +367,6 @@ def token(
     ),
     revoked_id: str | None = options.option("Revoke an operator's token, by its id.", None, "--revoke", metavar="ID"),
     output: Path | None = options.option("Write to this file, one per line.", None, "--output", "-o", metavar="FILE"),
-    operator_token: str | None = TOKEN_OPTION,
-    store: str | None = STORE_OPTION,
 ) -> None:
     """Make tokens: single-use ones for participants, or one for an operator. Only their hashes are kept.
 
@@ -368,13 +382,14 @@ def token(
     """
     from ..atomic_write import open_replacement
 
+    # Four commands in one, of which exactly one may be meant: a token made by mistake is a key.
     if (study is not None) + bool(scopes) + is_list + (revoked_id is not None) != 1:
         raise MisuseError(
             "Say whom it is for: --study NAME for participants, or --scope for an operator. Or --list those of "
             "operators, or --revoke one."
         )
     if is_list or revoked_id is not None:
-        with _open_operator(place, operator_token, store) as operator:
+        with service.open() as operator:
             if revoked_id is not None:
                 operator.revoke_operator(revoked_id)
                 say(f"Revoked the operator's token {revoked_id}.")
@@ -384,7 +399,7 @@ def token(
         return
     if output is not None:
         check_replaceable(output)
-    with _open_operator(place, operator_token, store) as operator:
+    with service.open() as operator:
         tokens = (
             operator.tokens(study, token_count) if study is not None else [operator.add_operator(scopes or [], label)]
         )
@@ -432,7 +447,9 @@ def simulate(
     plan = read_study(study)
     seed = source_options.choose_seed()
     baskets = source_options.read_seeded(seed)
+    # A result for programs has standard output alone.
     err = writing.output is not None or writing.format != "table"
+    # The status is polled, and has the finished rounds each time.
     printed_rounds: set[int] = set()
 
     def print_rounds(status: dict[str, Any]) -> None:
@@ -463,13 +480,13 @@ def _wait_for_interrupt(message: str) -> None:
 
 @command(app)
 def reports(
+    *,
     name: str = STUDY_NAME,
     output: Path = options.option(
         "Write the files into this folder.", None, "--output", "-o", default=options.REQUIRED, metavar="FOLDER"
     ),
     number: int = options.number("Which round, counted from 1 as in `status`.", None, "--round", default=1),
-    place: str = SERVICE_OPTION,
-    store: str | None = STORE_OPTION,
+    service: LocalServiceOptions,
 ) -> None:
     """Write the reports of a round that is closed as Parquet files, with the round beside them.
 
@@ -479,9 +496,10 @@ def reports(
     --------
     discreet study reports breakfast --round 1 --at studies -o reports
     """
+    # People count rounds from 1, as the status shows them; the service counts from 0.
     if number < 1:
         raise MisuseError(f"--round counts from 1, as `discreet study status` shows rounds; {number} was given.")
-    with _open_operator(place, None, store) as operator, ProgressBar("writing"):
+    with service.open() as operator, ProgressBar("writing"):
         report_count = operator.save_reports(name, number - 1, output)
     say(f"Wrote {number_of(report_count, 'report')} of round {number} of {name} into {output}.")
 
@@ -513,6 +531,7 @@ def add_up(
 
     if output is not None:
         check_replaceable(output)
+    # The round is read before any report: a wrong file fails within a second.
     ask = read_round(source, question)
     sums: Any
     if adding.engine is None:

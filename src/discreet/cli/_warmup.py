@@ -15,19 +15,18 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 from ..errors import MisuseError
-from ._progress import ProgressBar
-from ._terminal import say
+from ._terminal import ProgressBar, say
 
 # The module and the name of the function of a kernel, and the types of its arguments.
 KernelForm: TypeAlias = tuple[str, str, str]
 
 
-def compile_kernels(shared: Path | None = None) -> None:
+def compile_kernels(shared_folder: Path | None = None) -> None:
     """Compile all kernels that are not in the cache, and print the seconds that it took.
 
     Parameters
     ----------
-    shared
+    shared_folder
         A directory that becomes the cache, readable for all users; None for the user's own cache.
     """
     from ..kernels import cache_directory, enabled
@@ -37,11 +36,12 @@ def compile_kernels(shared: Path | None = None) -> None:
         say("Nothing to compile: compiled code is switched off, or numba is not installed.")
         return
     start = perf_counter()
-    if shared is not None:
-        _make_shared_cache(shared)
+    if shared_folder is not None:
+        _make_shared_cache(shared_folder)
     cache = cache_directory()
-    if shared is not None and cache is None:
-        raise MisuseError(f"{shared} cannot be written, or others can change it; name a folder that is yours alone.")
+    if shared_folder is not None and cache is None:
+        flaw = "cannot be written, or others can change it; name a folder that is yours alone."
+        raise MisuseError(f"{shared_folder} {flaw}")
     with ProgressBar("compiling") as bar:
         with make_temporary_directory("warmup-") as folder:
             missing = _find_missing_kernels(folder)
@@ -50,13 +50,13 @@ def compile_kernels(shared: Path | None = None) -> None:
     if cache is None:
         say("There is no cache directory that you alone can write, so nothing was compiled: it could not be kept.")
         return
-    if shared is not None:
+    if shared_folder is not None:
         # A root user fills the directory; its files must be readable under any umask.
-        for path in shared.iterdir():
+        for path in shared_folder.iterdir():
             path.chmod(0o644)
     say(
         f"Compiled in {perf_counter() - start:.1f} s, kept in {cache}."
-        + ("" if shared is None else f" Set DISCREET_KERNELS={cache} where it is to be used.")
+        + ("" if shared_folder is None else f" Set DISCREET_KERNELS={cache} where it is to be used.")
     )
 
 
@@ -72,13 +72,13 @@ def compile_in_background(place: str) -> None:
     background.compile_missing(place, find_missing)
 
 
-def _make_shared_cache(shared: Path) -> None:
+def _make_shared_cache(shared_folder: Path) -> None:
     """Make a directory that all users can read the kernel cache of this process and of its children."""
-    shared = shared.absolute()
-    for folder in reversed([path for path in (shared, *shared.parents) if not path.exists()]):
+    shared_folder = shared_folder.absolute()
+    for folder in reversed([path for path in (shared_folder, *shared_folder.parents) if not path.exists()]):
         folder.mkdir()
         folder.chmod(0o755)  # also under a stricter umask
-    os.environ["NUMBA_CACHE_DIR"] = str(shared)
+    os.environ["NUMBA_CACHE_DIR"] = str(shared_folder)
 
 
 def _find_missing_kernels(folder: Path) -> list[KernelForm]:
@@ -156,12 +156,13 @@ def _run_table_jobs(folder: Path) -> None:
 
     (folder / "events.csv").write_text("who,what,when\n1,tea,3\n1,milk,2\n2,tea,1\n2,milk,1\n2,bread,5\n")
     read(folder / "events.csv", person="who", item="what", time="when", max_items=2)
-    wide = quest(3_000, 2_000, 4, 2, seed=1)
+    sparse_baskets = quest(3_000, 2_000, 4, 2, seed=1)
     for kind in ("all", "closed", "maximal"):
-        mine(wide, min_count=3, kind=kind)
-    mine(wide, itemsets=[p.items for p in mine(wide, min_count=1, lengths=2)])
+        mine(sparse_baskets, min_count=3, kind=kind)
+    mine(sparse_baskets, itemsets=[p.items for p in mine(sparse_baskets, min_count=1, lengths=2)])
     # All pairs of 96 items: enough for the kernel that counts a dense block of pairs at once.
-    mine(wide, itemsets=list(combinations(wide.vocabulary.take(wide.item_counts.argsort()[-96:]).to_pylist(), 2)))
+    frequent_items = sparse_baskets.vocabulary.take(sparse_baskets.item_counts.argsort()[-96:]).to_pylist()
+    mine(sparse_baskets, itemsets=list(combinations(frequent_items, 2)))
     # Read-only arrays have a type of their own to the compiler, and the arrays of Itemsets are read-only.
     rows = Itemsets(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32))
     unsubsumed_by_lists(rows.offsets, rows.codes, np.array([0, 2]), 2)
@@ -190,8 +191,8 @@ def _run_release_jobs() -> None:
             if ("top" if "top" in question else "threshold") in entry.answers:
                 trial(baskets, seed=1, epsilon=2, delta=delta, items="public", mechanism=name, **question)
     trial(baskets, seed=1, top=5, epsilon=2, delta="1e-6", mechanism="exponential")
-    several = Baskets(baskets.offsets, baskets.codes, baskets.vocabulary, owners=np.arange(0, len(baskets) + 1, 2))
-    trial(several, seed=1, top=60, epsilon=2, delta="1e-6", items="public", mechanism="clipped")
+    receipts = Baskets(baskets.offsets, baskets.codes, baskets.vocabulary, owners=np.arange(0, len(baskets) + 1, 2))
+    trial(receipts, seed=1, top=60, epsilon=2, delta="1e-6", items="public", mechanism="clipped")
 
 
 def _run_study_jobs() -> None:
@@ -234,8 +235,8 @@ def _run_seed_jobs() -> None:
     from ..local.study import screen_reports
 
     people_count = 5_000  # enough for the screen to solve for items that every person holds
-    offsets, held = np.arange(0, 2 * people_count + 1, 2), np.tile(np.arange(2, dtype=np.int32), people_count)
-    answered = Answered(offsets=offsets, held=held, people=np.arange(people_count))
+    offsets, held_items = np.arange(0, 2 * people_count + 1, 2), np.tile(np.arange(2, dtype=np.int32), people_count)
+    answered = Answered(offsets=offsets, held=held_items, people=np.arange(people_count))
     for kind in (OLH, Wheel):
         oracle = kind.make(Fraction(1), 5, pad=2).numbered(1024)
         blocks = [oracle.reports(answered, 1)]
@@ -248,10 +249,10 @@ def _run_relation_jobs() -> None:
     from ..baskets import applets, groceries, viewings
     from ..local.study import simulate
 
-    small = {"items": 6, "support": 8, "rounds": 2, "fresh": 2}
-    for baskets, how in ((applets(300), "given"), (viewings(300), "after"), (groceries(300, seed=1), "together")):
+    small_settings = {"items": 6, "support": 8, "rounds": 2, "fresh": 2}
+    for baskets, pair_kind in ((applets(300), "given"), (viewings(300), "after"), (groceries(300, seed=1), "together")):
         for form in ({"cascade": 1}, {"form": "printed"}):
-            settings = {**small, "how": how, **form}
+            settings = {**small_settings, "how": pair_kind, **form}
             simulate(baskets, "relations", top=3, epsilon=8, seed=1, settings=settings, score=True)
     simulate(baskets, "calm", top=3, epsilon=8, seed=1, settings={"items": 6, "support": 8})
     simulate(baskets, "svd-fo", top=3, epsilon=8, seed=1, settings={"rounds": 1, "fresh": 2})

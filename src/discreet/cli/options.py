@@ -13,6 +13,7 @@ import typer
 
 from ..results import ROW_FORMATS
 
+# The headings of the help. Commands share them, so that an option stands below one heading everywhere.
 DATA = "How to read the data"
 WHAT = "What to find"
 OUT = "Where the result goes"
@@ -30,6 +31,7 @@ LabelKind: TypeAlias = Literal["numbers", "names"]
 Nulls: TypeAlias = Literal["error", "drop"]
 PageFormat: TypeAlias = Literal["table", "json"]
 
+# Two groups take this option with different types, and a dataclass field belongs to one class.
 FORMAT_HELP = "How to write the result.  \\[default: by the suffix of -o, else table]"
 
 METADATA_KEY = "typer"  # of the option in the metadata of its field
@@ -71,6 +73,8 @@ def option(help_text: str, panel: str | None = None, *names: str, default: Any =
         Further arguments of `typer.Option`.
     """
     shows_default = default not in (None, "", REQUIRED) and default is not False
+    # A field rather than typer's own default: the groups are dataclasses, and tests and commands make them
+    # without typer.
     info = typer.Option(*names, help=help_text, rich_help_panel=panel, show_default=shows_default, **settings)
     return field(default=default, metadata={METADATA_KEY: info})
 
@@ -86,6 +90,7 @@ def argument(metavar: str, help_text: str, *, default: Any = REQUIRED) -> Any:
     return field(default=default, metadata={METADATA_KEY: info})
 
 
+# Below are the options that commands of different modules share.
 TOP = number("The N patterns most people hold.", WHAT)
 ITEMSETS = option(
     "Count just the itemsets in this file, one per line: items between commas or tabs, or a JSON list.",

@@ -93,6 +93,7 @@ def _find_better(ours: Trials, rivals: Sequence[Trials]) -> tuple[BetterMechanis
     """Return the significant differences: the mechanisms that are better than `auto`, in patterns or in counts."""
     p_values: dict[tuple[str, Literal["found", "counts"]], float] = {}
     for row in rivals:
+        # Paired by run, as the sign-flip test takes one difference for each run.
         pairs = list(zip(row.runs, ours.runs, strict=True))
         # Rounded: a difference equal to the margin does not exceed it by an error of binary fractions.
         p_values[row.mechanism, "found"] = compute_p_value(

@@ -70,6 +70,7 @@ class Bounds:
         )
         if self.short_baskets < self.any_baskets:
             text += f"; {self.short_baskets:.3g} if no basket has more than {number_of(self.longest, 'item')}"
+        # Three cases, since a bound for short baskets may be met where the general one is not.
         if epsilon >= self.any_baskets:
             text += ". There is as much."
         elif epsilon >= self.short_baskets:

@@ -11,20 +11,19 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from fractions import Fraction
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
-from ..baskets import Baskets, Item
+from ..baskets import Baskets
 from ..checks import is_whole, parse_positive
 from ..errors import DiscreetError, Message, MisuseError, name_options
 from ..exact import WantedPatterns
 from ..privacy import Relation, exact, shown
-from ..publish import Case, Keywords, Question, build_cases, read_data, with_keywords
+from ..publish import Case, Keywords, PatternOptions, Question, build_cases, read_data, with_keywords
 from ..registry import Entry, blamed, entry, mechanisms as every_mechanism
 from ..results import AUTO, Comparison, Trial, Trials
 from ..wording import number_of
 from ._advising import advise
-from ._measuring import mine_wanted_patterns, run_trial
-from ._trial_data import TrialData, build_trial_data, imagine_trial_data
+from ._measuring import TrialData, build_trial_data, imagine_trial_data, mine_wanted_patterns, run_trial
 
 RUNS = 10  # the smallest p-value is 1/1,024: significant among two tests for each of 25 rivals
 EPSILONS = ("0.5", "1")
@@ -32,18 +31,12 @@ EPSILONS = ("0.5", "1")
 Progress = Callable[[str, float], object]
 
 
-class CompareOptions(TypedDict, total=False):
+class CompareOptions(PatternOptions, total=False):
     """The fields of a question that :func:`compare` takes, for type checkers."""
 
     person: str | None
     item: str | None
     basket: str | None
-    top: int | None
-    min_support: Any
-    min_count: int | None
-    lengths: Any
-    contains: Item | Iterable[Item]
-    excludes: Item | Iterable[Item]
     delta: Any
     neighbours: Relation
     items: Any
@@ -105,15 +98,16 @@ def compare(
     >>> sorted(row.mechanism for row in comparison), comparison.private
     (['auto', 'bases'], False)
     """
+    # Everything that can be wrong is checked before data are read, which may take minutes.
     run_count = parse_positive("runs", runs)
     budgets = _parse_epsilons(epsilon)
     entries, refused = _select_entries(mechanisms)
     trial_seed = _parse_seed(seed)
-    keywords = Keywords.of(options)
+    keywords = Keywords.parse(options)
     question = keywords.question
     items, people = question.get("items"), question.get("people")
     if baskets is None:
-        for name, value in {**keywords.reading, "crowd": crowd}.items():
+        for name, value in {**keywords.reading_options, "crowd": crowd}.items():
             if value is not None:
                 raise MisuseError.format(
                     "{option} is about data, and none were given: give them, or leave it out.",
@@ -123,7 +117,7 @@ def compare(
     else:
         crowd_options = {"sizes": sizes, "exponent": exponent, "frequencies": frequencies}
         data = build_trial_data(
-            read_data(baskets, **keywords.reading),
+            read_data(baskets, **keywords.reading_options),
             items,
             people,
             question.get("delta", 0),
@@ -131,6 +125,7 @@ def compare(
             trial_seed,
             crowd_options,
         )
+    # An imagined crowd has its own list, and the number of people that its baskets stand for.
     question |= {"items": data.items, "people": data.people}
     cases = _build_cases(data, entries, budgets, question, refused)
     case = next(iter(cases.values()))  # cases differ in mechanism and epsilon alone
@@ -241,6 +236,7 @@ def _run_trials(
 
     Every case runs once before any case runs a second time, so that an interruption leaves comparable numbers.
     """
+    # Errors of our own mechanisms need no package in their message.
     packages = {entrant.name: entrant.package for entrant in entries if entrant.package != "discreet"}
     trials: dict[tuple[str, Fraction], list[Trial]] = {key: [] for key in cases}
     # One engine looks up the true counts of all trials; each release builds its own.

@@ -134,6 +134,7 @@ class ImaginedCrowd:
         value with the probability of its holders, or of other people, so that each sum is drawn from its own law.
         """
         people = round(self.people * (ask.who.stop - ask.who.start) / WORD)
+        # Every imagined basket answers once, and the mean stands for all people.
         basket_numbers = np.arange(len(self.baskets), dtype=np.int64)
         oracle = ask.oracle
         if not isinstance(oracle, Oracle) or oracle.aggregate_size != oracle.size:
@@ -150,6 +151,7 @@ class ImaginedCrowd:
         share = np.bincount(codes, weights=weights, minlength=oracle.size)[: oracle.size] / len(self.baskets)
         holders = generator.binomial(people, np.clip(share, 0.0, 1.0))
         supports = generator.binomial(holders, float(oracle.p_held))
+        # Two draws: holders and people without the value support a value with different probabilities.
         supports += generator.binomial(people - holders, float(oracle.p_other))
         return Estimate(ask, people, supports.astype(np.int64))
 

@@ -1,24 +1,30 @@
-"""A trial on data: a release with seeded noise, measured against the true patterns."""
+"""Trials on data: the data, the true patterns, and a release with seeded noise that is measured against them.
+
+The data are given baskets, people drawn from them, or a crowd imagined from public numbers.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from math import ceil, isfinite
 from typing import Any
 
 import numpy as np
 
-from ..baskets import build_code_table
-from ..checks import MAX_COUNT
-from ..errors import LimitError, MisuseError
-from ..exact import Engine, WantedPatterns, judged, listed_patterns, mine, tuples_of
+from ..baskets import AnyBaskets, Baskets, build_code_table
+from ..checks import MAX_COUNT, is_whole, parse_positive
+from ..errors import LimitError, MisuseError, name_options
+from ..exact import Engine, LocalEngine, WantedPatterns, engine_of, judged, listed_patterns, mine, tuples_of
 from ..local.study import expected_counts
-from ..privacy import Meter
+from ..privacy import exact
 from ..privacy.sampling import SimulationSource
-from ..publish import Case, run_case
-from ..results import Patterns, Trial
+from ..publish import Case, carry_out
+from ..results import Patterns, Trial, TrialSource
+from ..wording import number_of
+from ._crowd import ScaledEngine, imagine
+from ._public_facts import MAX_PEOPLE, PublicFacts, parse_count
 from ._trying import compute_margin
 
 _MAX_PATTERNS = 1_000_000  # patterns over a threshold: larger takes more memory, smaller refuses more thresholds
@@ -46,6 +52,7 @@ def mine_wanted_patterns(case: Case, scale: float = 1.0) -> WantedPatterns:
     }
     is_threshold = question.top is None
     if question.top is not None:
+        # Over the recoded data: a pattern of unlisted items is no true pattern.
         patterns = mine(case.baskets, top=question.top, **bounds)
         min_count = round(int(patterns.counts.min(initial=MAX_COUNT)) * scale)
     else:
@@ -92,11 +99,12 @@ def run_trial(
         An engine over all baskets, for the true counts of the released patterns; it is kept over trials.
     """
     start = time.perf_counter()
-    meter = Meter(case.budget, case.neighbours, SimulationSource(seed), discovery_delta=case.discovery_delta)
-    release = run_case(case, meter, engine)
+    # Seeded noise: equal seeds have to give equal trials.
+    release = carry_out(case, SimulationSource(seed), engine)
     seconds = time.perf_counter() - start
     patterns = _recode(release.patterns, case)
     released = listed_patterns(truth, patterns)
+    # One measure for releases and simulations, so that their numbers can be compared.
     numbers = judged(released, wanted_patterns, rules=False)
     true_counts = released.true_counts
     if case.baskets.several:
@@ -111,7 +119,7 @@ def run_trial(
         held=int(((released.low <= true_counts) & (true_counts <= released.high)).sum()),
         margin=margin if isfinite(margin) else None,
         seconds=seconds,
-        chosen=release.chosen,
+        chosen=release.chosen_mechanism,
     )
 
 
@@ -123,3 +131,107 @@ def _recode(patterns: Patterns, case: Case) -> Patterns:
     # Without a public list, a release numbers its items anew.
     table = build_code_table(patterns.vocabulary, vocabulary)
     return replace(patterns, codes=table[patterns.codes], vocabulary=vocabulary)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrialData:
+    """The baskets of trials, and the public numbers of their question.
+
+    Parameters
+    ----------
+    baskets
+        The baskets.
+    source
+        The origin of the baskets: ``"data"``, ``"drawn"`` or ``"imagined"``.
+    items, people
+        The keywords of the question.
+    scale
+        The number of people that a person in the baskets represents.
+    notes
+        Sentences about the origin of the baskets.
+    """
+
+    baskets: AnyBaskets
+    source: TrialSource
+    items: Any
+    people: int | None
+    scale: float = 1.0
+    notes: tuple[str, ...] = ()
+
+    def engine(self, baskets: Any) -> Engine:
+        """Return an engine for exact queries over baskets, with counts scaled up to the represented people."""
+        # A cluster holds real people, so its counts are not scaled.
+        inner = engine_of(baskets)
+        if self.scale == 1 or not isinstance(inner, LocalEngine):
+            return inner
+        return ScaledEngine(inner, self.scale, [])
+
+
+def build_trial_data(
+    baskets: AnyBaskets,
+    items: Any,
+    people: int | None,
+    delta: Any,
+    crowd: int | None,
+    seed: int,
+    crowd_options: Mapping[str, Any],
+) -> TrialData:
+    """Return given baskets as the data of trials, or people drawn from them.
+
+    Parameters
+    ----------
+    baskets
+        The given baskets.
+    items, people, delta
+        The keywords of the question.
+    crowd
+        The number of people to draw with replacement; None for the baskets themselves.
+    seed
+        The seed of the draw.
+    crowd_options
+        The keywords of an imagined crowd, all of which have to be None.
+    """
+    for name, value in crowd_options.items():
+        if value is not None:
+            raise MisuseError.format(
+                "{option} says what a made-up crowd is like: leave it out, or leave the data out.",
+                option=name_options(name),
+            )
+    source: TrialSource = "data"
+    notes: list[str] = []
+    if crowd is not None:
+        from ..baskets import resample
+
+        if not isinstance(baskets, Baskets):
+            raise MisuseError("People are drawn from baskets on this machine; these are in a cluster.")
+        notes.append(f"{number_of(baskets.people, 'person', 'people')} were read, and {crowd:,} drawn from them.")
+        baskets, source = resample(baskets, parse_positive("crowd", crowd), seed), "drawn"
+    if items is None and not exact(delta, "delta"):
+        # Mechanisms of pure epsilon need a public list. A trial has no guarantee, so that the data may give the list.
+        items = "public"
+        notes.append(
+            "The items found in the data were taken for a public list of them, as none was given. A release has to be "
+            "told which items there are."
+        )
+    return TrialData(baskets=baskets, source=source, items=items, people=people, notes=tuple(notes))
+
+
+def imagine_trial_data(people: Any, items: Any, sizes: Any, exponent: Any, frequencies: Any, seed: int) -> TrialData:
+    """Return a crowd that is drawn from public numbers, the keywords of :func:`discreet.plan`."""
+    # The two numbers stand for data here; in a release, items may be a list or a file.
+    if people is None or not is_whole(items):
+        raise MisuseError.format(
+            "Give the data to try on; or say how many {people=} and {items=} there are, two numbers, and a crowd "
+            "is made up."
+        )
+    facts = PublicFacts.of(items, sizes, exponent, frequencies, None)
+    people_count = parse_count("people", people, MAX_PEOPLE)
+    crowd = imagine(facts.supports, facts.sizes, facts.size_chances, people_count, seed)
+    return TrialData(
+        baskets=crowd.baskets,
+        source="imagined",
+        items="public",  # the numbers of the items are the public list
+        people=crowd.people,
+        scale=crowd.scale,
+        notes=facts.notes,
+    )

@@ -80,12 +80,14 @@ class Outlook:
         """Return all fields as plain values; an infinite number becomes None."""
         # JSON has no infinity.
         values = {name: None if value in (inf, "") else value for name, value in vars(self).items()}
+        # As a float: the bound is rounded up, and more digits than a float has mean nothing.
         shuffled = None if self.shuffled is None else float(self.shuffled)
         return values | {"max_baskets": self.max_baskets or None, "shuffled": shuffled}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Outlook:
         """Return the outlook that :meth:`to_dict` wrote; an error names the wrong field."""
+        # Files leave out values that JSON cannot hold, and each stands for a missing one.
         absent = {"precision": None, "recall": None, "interval": inf, "visible": inf}
         return read_fields(cls, absent | {name: value for name, value in values.items() if value is not None})
 

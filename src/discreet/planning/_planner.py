@@ -206,6 +206,7 @@ class _Planner:
         suffix
             The end of the names that are passed to `progress`.
         """
+        # The truth is mined once for all entries.
         stage = _Stage.of(self.crowd, task)
         if not stage.truth.itemsets:
             raise MisuseError.format(
@@ -214,6 +215,7 @@ class _Planner:
                 largest=float(self.facts.supports.max()),
                 unit=self.crowd.baskets.unit,
             )
+        # Empty without a search, as saved forecasts have the field in any case.
         needed_values: dict[str, float | int | None] = {}
         searched = self.looked_for
         if searched:
@@ -271,6 +273,7 @@ class _Planner:
                 " ".join(message.python for message in messages), " ".join(message.typed for message in messages)
             )
             raise MisuseError.format("None of them can answer this question. {reasons}", reasons=reasons)
+        # By score first; the name makes ties repeatable.
         outlooks.sort(key=lambda outlook: (-outlook.score, outlook.interval, outlook.name))
         return tuple(outlooks), {name: str(message) for name, message in refused.items()}
 
@@ -318,7 +321,7 @@ class _Stage:
 
     def truth_for(self, entrant: Entry) -> CrowdTruth:
         """Return the true patterns for a mechanism, or for a protocol."""
-        return self.truth if entrant.what == "mechanism" else self.device_truth
+        return self.truth if entrant.category == "mechanism" else self.device_truth
 
 
 def _run(entrant: Entry, stage: _Stage, run_count: int = RUNS) -> list[CrowdRun]:
@@ -331,7 +334,7 @@ def _run(entrant: Entry, stage: _Stage, run_count: int = RUNS) -> list[CrowdRun]
         )
     # Protocols with hundreds of rounds, or with texts, take seconds per run.
     seeds = range(1 if _is_long(entrant) or _is_unlisted(entrant) else run_count)
-    if entrant.what == "mechanism":
+    if entrant.category == "mechanism":
         return [try_mechanism(entrant, stage.crowd, stage.task, entrant_truth, seed) for seed in seeds]
     return [try_protocol(entrant, stage.device_crowd, stage.task, entrant_truth, seed) for seed in seeds]
 
@@ -339,7 +342,7 @@ def _run(entrant: Entry, stage: _Stage, run_count: int = RUNS) -> list[CrowdRun]
 def _build_outlook(entrant: Entry, runs: list[CrowdRun], stage: _Stage) -> Outlook:
     """Return the outlook of a mechanism or a protocol, from its runs."""
     sample, budget, shuffled_epsilon = runs[0], stage.task.budget, None
-    is_local = entrant.what == "protocol"
+    is_local = entrant.category == "protocol"
     if is_local:
         delta = budget.delta or _SHUFFLING_DELTA
         shuffled_epsilon = shuffled(budget.epsilon, people=max(1, sample.reports), delta=delta)
@@ -403,7 +406,7 @@ def _entries(names: Iterable[str] | None, side: str) -> list[Entry]:
             )
         entries = [entry(name) for name in dict.fromkeys(names)]
         for entrant in entries:
-            if entrant.what == "oracle":
+            if entrant.category == "oracle":
                 raise MisuseError(f"{entrant.name} is an oracle: name a mechanism or a protocol that uses it.")
         return entries
     entries = [
@@ -430,7 +433,7 @@ def _render_text_note(entrant: Entry) -> str:
 
 def _is_long(entrant: Entry) -> bool:
     """Return whether a protocol is about relations or means: it has hundreds of rounds, and one run suffices."""
-    return entrant.what == "protocol" and bool({"how", "means"} & set(entrant.settings))
+    return entrant.category == "protocol" and bool({"how", "means"} & set(entrant.settings))
 
 
 def _select_representatives(entries: list[Entry]) -> list[Entry]:

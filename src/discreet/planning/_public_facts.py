@@ -68,6 +68,7 @@ class PublicFacts:
             The mean number of baskets of a person, a list of typical numbers, or None for one basket.
         """
         item_count = parse_count("items", items, _MAX_ITEMS)
+        # The facts as a saved forecast records them, so that it can be repeated.
         words: dict[str, Any] = {}
         notes = ["Items are imagined to have nothing to do with each other: what goes together is easier to find."]
         basket_counts = None if baskets_each is None else _parse_baskets_each(baskets_each)
@@ -191,6 +192,7 @@ def _parse_supports(given: Any, item_count: int, unit: str) -> F64:
     are_numbers = values is not None and all(
         isinstance(value, int | float | np.number | Fraction) and not isinstance(value, bool) for value in values
     )
+    # An empty array fails the test below; its message covers all cases.
     frequencies = np.array(values, np.float64) if are_numbers else np.empty(0)
     if (
         not len(frequencies)

@@ -64,6 +64,7 @@ def regret_of(runs: Runs, ours: str) -> Regret:
     1.5
     """
     run_count = len(runs[ours])
+    # By parity: a drift over seeds meets both halves.
     halves = ([*range(0, run_count, 2)], [*range(1, run_count, 2)]) if run_count > 1 else ([0], [0])
     excesses = [
         runs[ours][seed] - runs[_select_best(runs, ours, selecting_seeds)][seed]

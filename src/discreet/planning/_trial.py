@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..exact import Engine, engine_of
-from ..privacy import Meter
 from ..privacy.sampling import SimulationSource
-from ..publish import Question, Release, build_cases, read_data, run_case
+from ..publish import Question, Release, build_cases, carry_out, read_data
 
 
 def trial(baskets: Any, *, seed: int, engine: Callable[[Any], Engine] = engine_of, **question: Any) -> Release:
@@ -34,5 +33,4 @@ def trial(baskets: Any, *, seed: int, engine: Callable[[Any], Engine] = engine_o
     """
     # A trial has no guarantee, so that an epsilon too large for a release does no harm.
     case = build_cases(Question(**question | {"really": True}), read_data(baskets), trying=True)[""]
-    meter = Meter(case.budget, case.neighbours, SimulationSource(seed), discovery_delta=case.discovery_delta)
-    return run_case(case, meter, engine)
+    return carry_out(case, SimulationSource(seed), engine)

@@ -20,9 +20,9 @@ from ..curator.steps import fit_rising
 from ..errors import LimitError, MisuseError
 from ..exact import Supports, mine
 from ..local.study import Learnt, Wanted, converse, scored_relations
-from ..privacy import Budget, Meter, Neighbours
+from ..privacy import Budget, Neighbours
 from ..privacy.sampling import SimulationSource
-from ..publish import Question, build_cases, run_case
+from ..publish import Question, build_cases, carry_out
 from ..registry import Entry
 from ..results import Itemsets, Patterns
 from ._crowd import ImaginedCrowd, ScaledEngine
@@ -180,6 +180,7 @@ def estimate_visible_support(runs: Sequence[CrowdRun], crowd_truth: CrowdTruth) 
     interval = float(np.median([run.interval / max(run.participants or crowd_truth.people, 1) for run in runs]))
     if not crowd_truth.itemsets or not runs[0].found_flags:
         return interval
+    # Each run finds or misses a pattern; over runs this becomes a probability.
     shares = np.mean([run.found_flags for run in runs], axis=0)
     # A mechanism for single items is not measured by pairs: only lengths count of which it found a pattern.
     lengths = np.array([len(itemset) for itemset in crowd_truth.itemsets])
@@ -217,7 +218,6 @@ def try_mechanism(
     case = build_cases(question, crowd.baskets)[""]
     # Replacing a person has other sensitivities, and other noise, than adding one.
     case = replace(case, question=replace(question, neighbours=task.neighbours))
-    meter = Meter(case.budget, case.neighbours, SimulationSource(seed), discovery_delta=case.discovery_delta)
     queries: list[str] = []
 
     def engine(baskets: Any) -> ScaledEngine:
@@ -225,19 +225,20 @@ def try_mechanism(
         inner = crowd.exact if baskets is crowd.baskets else type(crowd.exact)(baskets)
         return ScaledEngine(inner, crowd.scale, queries)
 
-    release = run_case(case, meter, engine)
+    release = carry_out(case, SimulationSource(seed), engine)
     max_baskets = int(release.facts["most baskets of a person"]) if crowd.baskets.several else 0
     run = CrowdRun(
         precision=None,
         recall=None,
         interval=compute_margin(release.patterns),
         questions=len(queries),
-        chosen=release.chosen,
+        chosen=release.chosen_mechanism,
         participants=release.patterns.people if max_baskets else 0,
         max_baskets=max_baskets,
     )
     if counts_named:
         return run
+    # Labels of imagined items are their numbers, so patterns compare as tuples of numbers.
     itemsets = itemsets_of(release.patterns)
     precision, recall, found_flags = judge_patterns(itemsets, _count_itemsets(crowd, itemsets), crowd_truth)
     return replace(run, precision=precision, recall=recall, found_flags=found_flags)
@@ -274,10 +275,12 @@ def try_protocol(
     goal = Wanted(items=item_count, top=max(1, top), epsilon=task.budget.epsilon, least=task.min_length)
     plan.check(goal)
     asked_crowd = crowd.spelt(plan.symbols, plan.length) if plan.unlisted else crowd
+    # A stream of its own, so that the draws of the reports are apart from the draws of the crowd.
     generator = np.random.default_rng([seed, 1])
     outcome, estimates = converse(
         plan.talk(goal), lambda ask: asked_crowd.hear(ask, generator), reports=plan.reports, people=crowd.people
     )
+    # Protocols without a list answer with texts, and the truth has numbers.
     if outcome.texts is not None:
         outcome = replace(outcome, itemsets=_crowd_itemsets(outcome, asked_crowd))
     precision, recall, found_flags, interval = _score(plan, outcome, crowd, task, crowd_truth, goal)

@@ -1,10 +1,11 @@
-from ._api import answer as answer, count as count, count_by as count_by, release as release, release_by as release_by
+from ._api import count as count, count_by as count_by, release as release, release_by as release_by
 from ._case import Case as Case
 from ._door import (
     LedgerLike as LedgerLike,
     Observer as Observer,
     Payer as Payer,
     Receipt as Receipt,
+    answer as answer,
     build_meter as build_meter,
     compute_remaining_epsilon as compute_remaining_epsilon,
     open_ledger as open_ledger,
@@ -17,7 +18,7 @@ from ._first_look import (
     preview as preview,
     preview_cases as preview_cases,
 )
-from ._keywords import Keywords as Keywords, with_keywords as with_keywords
+from ._keywords import Keywords as Keywords, PatternOptions as PatternOptions, with_keywords as with_keywords
 from ._other_questions import RankQuestion as RankQuestion, RelationQuestion as RelationQuestion
 from ._question import PrivacyQuestion as PrivacyQuestion, Question as Question
 from ._ranking import (
@@ -30,7 +31,6 @@ from ._ranking import (
 from ._relations import (
     RELATIONS_NAME as RELATIONS_NAME,
     RelationCase as RelationCase,
-    answer_relations as answer_relations,
     build_relation_case as build_relation_case,
     release_relations as release_relations,
     run_relations as run_relations,

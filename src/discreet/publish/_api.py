@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Unpack
 
 from numpy.typing import NDArray
 
-from ..baskets import AnyBaskets, Baskets, Item
+from ..baskets import Baskets, Item
 from ..errors import MisuseError
-from . import _door as door
-from ._case import Case
-from ._door import Observer, Payer
+from ._door import answer
 from ._keywords import CountOptions, Keywords, ReleaseOptions, build_question, with_keywords
 from ._question import Question
 from ._resolving import build_cases, read_data
 from ._result import Release
-from ._run import run_case
 
 
 @with_keywords(Question, ReleaseOptions)
@@ -43,8 +40,9 @@ def release(baskets: Baskets | Any, question: Question | None = None, **options:
     >>> len(release.patterns), release.guarantee.epsilon
     (3, Fraction(1, 1))
     """
-    keywords = Keywords.of(options)
+    keywords = Keywords.parse(options)
     question = build_question(question, keywords.question)
+    # A file of a question may name a column of segments; the result would then be several releases.
     if question.by is not None:
         raise MisuseError("This question is for one release per segment: ask it by release_by().")
     return read_and_answer(question, baskets, keywords)[""]
@@ -61,7 +59,8 @@ def release_by(
 ) -> dict[Item, Release]:
     """Publish frequent itemsets, one release per segment, for the price of one.
 
-    Privacy: as :func:`discreet.release`. A person is in one segment, so all releases together cost as much as one.
+    Privacy: as :func:`discreet.release`. A person is in one segment, so the price of all releases together is the
+    price of one.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ def release_by(
         The result of :func:`discreet.read`, or any data that it accepts. One row is one person, unless it was read with
         ``basket=``.
     by
-        The segment of each person, such as a region: a list, or the column that :func:`discreet.read` kept by ``by=``.
+        The segment of each person, like a region: a list, or the column that :func:`discreet.read` kept by ``by=``.
     question
         A :class:`discreet.Question`, as for :func:`discreet.release`; it may name the column itself.
     segments
@@ -86,7 +85,7 @@ def release_by(
     >>> list(releases)
     ['north', 'south']
     """
-    keywords = Keywords.of(options)
+    keywords = Keywords.parse(options)
     question = build_question(question, keywords.question | _without_none(segments=segments))
     return read_and_answer(question, baskets, keywords, by)
 
@@ -113,7 +112,7 @@ def count(baskets: Baskets | Any, itemsets: Iterable[Iterable[Item]], **options:
     >>> len(counted.patterns)
     2
     """
-    keywords = Keywords.of(options)
+    keywords = Keywords.parse(options)
     return read_and_answer(Question(itemsets=itemsets, **keywords.question), baskets, keywords)[""]
 
 
@@ -146,7 +145,7 @@ def count_by(
     >>> list(counts)
     ['north', 'south']
     """
-    keywords = Keywords.of(options)
+    keywords = Keywords.parse(options)
     question = Question(itemsets=itemsets, **keywords.question, **_without_none(segments=segments))
     return read_and_answer(question, baskets, keywords, by)
 
@@ -156,22 +155,12 @@ def read_and_answer(question: Question, baskets: Any, keywords: Keywords, by: An
 
     `by` is the column of segments or the segment of each person; None where the question names the column.
     """
+    # A column is a part of the question, and of its record; a segment for each person is data.
     if isinstance(by, str):
         question, by = question.changed(by=by), None
-    data = read_data(baskets, by=question.by, **keywords.reading)
+    data = read_data(baskets, by=question.by, **keywords.reading_options)
     return answer(data, build_cases(question, data, segment_of=by), payer=keywords.payer, observer=keywords.observer)
 
 
 def _without_none(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
-
-
-def answer(
-    baskets: AnyBaskets,
-    cases: Mapping[Item, Case],
-    *,
-    payer: Payer | None = None,
-    observer: Observer | None = None,
-) -> dict[Item, Release]:
-    """Return the release of each case, by segment: all cases are paid for together and run in turn."""
-    return door.answer(cases, run_case, baskets=baskets, payer=payer, observer=observer)

@@ -45,6 +45,7 @@ def choose_cap(noisy: Noisy, meter: Meter) -> int:
     """Return the largest number of baskets of one person that take part, from released and public numbers alone."""
     histogram = Histogram.of(CAPS, denoise_histogram(noisy, CAPS), CAPS[-1] * 2)
     total = float((histogram.people * histogram.loads).sum())
+    # Noise may leave no person at all; then one basket each is the safe choice.
     if not total > 0:
         return 1
     unit_noise = sqrt(meter.scale_for(BasketCount(), TYPICAL_SHARE, 1)[1])
@@ -73,7 +74,7 @@ def cover_draw(estimates: F64, low: F64, high: F64, baskets: float) -> tuple[F64
 
     1. The variance of the draw is at most t * (1 - t / B) for a weighed count t of B baskets (Hoeffding 1956, 1963).
        Its largest value over the interval of the count is taken.
-    2. The reach of the draw is that of a score interval (Wilson 1927): z**2 / 2 + z * sqrt(variance + z**2 / 4).
+    2. The reach of the draw is the reach of a score interval (Wilson 1927): z**2 / 2 + z * sqrt(variance + z**2 / 4).
     3. Noise and draw are independent: the squares of their reaches add up. Ends are whole numbers, rounded outwards.
 
     Parameters

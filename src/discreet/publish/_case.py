@@ -15,9 +15,11 @@ from ..baskets import AnyBaskets, Codes, Lineage, build_position_table, recode_l
 from ..checks import MAX_LENGTH
 from ..curator import Mechanism, Problem, settings_of
 from ..exact import lengths_for
+from ..privacy import Meter
 from ..results import Itemsets
 from ._door import CheckedQuestion, Steps
 from ._question import Question
+from ._result import Release
 
 # The steps before the mechanism, and their shares of the budget. Chosen, not derived: a larger share sharpens the step
 # and leaves less to the mechanism. The number of people scales every support, but as one large count it needs little.
@@ -37,7 +39,7 @@ ItemSource: TypeAlias = Literal["listed", "data", "finding step", "mechanism"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Case(CheckedQuestion):
+class Case(CheckedQuestion[Release]):
     """A question resolved against one data set, ready to run: every check has passed.
 
     Parameters
@@ -90,6 +92,7 @@ class Case(CheckedQuestion):
     @property
     def discovery_delta(self) -> Fraction:
         """The part of delta that is reserved to select unlisted items or patterns; the remainder converts zCDP."""
+        # The mechanism selects patterns by itself with the whole delta.
         if self.mechanism.finds:
             return self.budget.delta
         return self.budget.delta / 2 if self.selects_items else Fraction(0)
@@ -139,24 +142,35 @@ class Case(CheckedQuestion):
             )
             if is_taken
         ]
+        # The shares are exact fractions and add up to 1, so that no part of the budget is lost to rounding.
         remaining_share = 1 - sum((share for _, share in steps), Fraction(0))
         # The number of items in the data is private, and the number selected is not known yet.
         item_count = ASSUMED_ITEM_COUNT if self.selects_items else max(len(self.extra_items), 1)
+        # The plan is asked with public numbers alone, as it is shown before payment.
         mechanism_steps = self.mechanism.plan(self.problem(item_count, self.people or 1))
         return [*steps, *((name, remaining_share * share) for name, share in mechanism_steps)]
+
+    def run(self, meter: Meter) -> Release:
+        """Return the release from the values that a meter releases."""
+        from ._run import run_case  # which imports this module
+
+        return run_case(self, meter)
 
     def problem(self, item_count: int, people: int) -> Problem:
         """Return the problem of the mechanism: patterns of the items that may be added to the required items."""
         question, required_count = self.question, self.required_count
         if self.item_source == "mechanism":
             item_count = MAX_LENGTH  # the mechanism selects items; the number in the data must not show in the problem
+        # The mechanism adds items to the required ones, so its lengths are lengths of the added part.
         min_length = max(1, question.min_length - required_count)
         top = None if question.top is None else question.top - self.required_is_pattern
         max_length = MAX_LENGTH if question.max_length is None else question.max_length - required_count
         if question.max_length is None and top is not None:
+            # Without a stated length, a top needs no longer patterns than its number can fill.
             max_length = lengths_for(max(top, 1), min_length)
         threshold = question.min_count
         if question.min_support is not None:
+            # Rounded up: a pattern below the stated support must not pass.
             threshold = max(1, ceil(question.min_support * people))
         return Problem(
             top=top,
@@ -182,6 +196,7 @@ class Case(CheckedQuestion):
         """The hierarchy over the codes of the problem; None without a hierarchy."""
         lineage, item_count = self.baskets.lineage, self.baskets.items
         codes = self.extra_items if self.itemsets is None else np.arange(item_count, dtype=np.int32)
+        # The lineage of the whole list fits; computing it again takes time on large hierarchies.
         if lineage is None or len(codes) == item_count:
             return lineage
         return recode_lineage(lineage, build_position_table(codes, item_count), len(codes))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from ..checks import parse_switch
 from ..errors import DiscreetError, MisuseError
@@ -33,14 +33,25 @@ Steps: TypeAlias = list[tuple[str, Fraction]]
 LedgerLike: TypeAlias = "str | PathLike[str] | Ledger | None"
 
 
-class CheckedQuestion(ABC):
+class Digestible(Protocol):
+    """A result that a ledger can record."""
+
+    # A ledger keeps a digest: it identifies a result without repeating it.
+    def digest(self) -> str:
+        """Return a hash of all released values."""
+
+
+ResultT = TypeVar("ResultT", bound=Digestible)
+
+
+class CheckedQuestion(ABC, Generic[ResultT]):
     """A question that was checked against one data set: the door needs no more than this to price and to record it."""
 
     question: PrivacyQuestion
 
     @property
     def budget(self) -> Budget:
-        """The budget that the result may spend. All of it is paid."""
+        """The budget that the result may spend, paid as a whole."""
         return self.question.budget
 
     @property
@@ -50,7 +61,7 @@ class CheckedQuestion(ABC):
 
     @property
     def discovery_delta(self) -> Fraction:
-        """The part of delta that is reserved to select items or patterns outside a public list: 0 with such a list."""
+        """The part of delta that selects items or patterns outside a public list: 0 with a public list."""
         return Fraction(0)
 
     @property
@@ -62,16 +73,11 @@ class CheckedQuestion(ABC):
     def steps(self) -> Steps:
         """Return the name of each step with its share of the budget, in order."""
 
-
-class Digestible(Protocol):
-    """A result that a ledger can record."""
-
-    def digest(self) -> str:
-        """Return a hash of all released values."""
+    @abstractmethod
+    def run(self, meter: Meter) -> ResultT:
+        """Return the result from the values that a meter releases."""
 
 
-CheckedT = TypeVar("CheckedT", bound=CheckedQuestion)
-ResultT = TypeVar("ResultT", bound=Digestible)
 MeterT = TypeVar("MeterT", bound=Meter)
 
 
@@ -94,20 +100,19 @@ class Observer:
         Called before each step with the planned share of the budget of all earlier steps, from 0 to 1.
     stage
         Called with the name of each step before the step is taken.
-    paid
+    receipt
         Called with the receipt right after payment. The spend stands from then on, even if the run fails.
     """
 
     progress: Callable[[float], object] | None = None
     stage: Callable[[str], object] | None = None
-    paid: Callable[[Receipt], object] | None = None
+    receipt: Callable[[Receipt], object] | None = None
 
 
 def answer(
-    cases: Mapping[Item, CheckedT],
-    run: Callable[[CheckedT, Meter], ResultT],
-    *,
     baskets: AnyBaskets | None,
+    cases: Mapping[Item, CheckedQuestion[ResultT]],
+    *,
     payer: Payer | None = None,
     observer: Observer | None = None,
 ) -> dict[Item, ResultT]:
@@ -115,13 +120,11 @@ def answer(
 
     Parameters
     ----------
-    cases
-        The checked question once per segment, or once under the name "". Segments are disjoint sets of people, so
-        by parallel composition all cases together cost as much as one.
-    run
-        Builds the result of a case from the values that a meter releases.
     baskets
         The data, by which a ledger recognises its data set; None where no baskets exist.
+    cases
+        The checked question once per segment, or once under the name "". Segments are disjoint sets of people, so
+        by parallel composition the price of all cases together is the price of one.
     payer, observer
         The account that pays, and functions that are called on the way.
     """
@@ -131,23 +134,24 @@ def answer(
         raise MisuseError(
             f"progress is a function that takes a number from 0 to 1; {observer.progress!r:.80} was given."
         )
-    # Price: the whole budget, whatever the case will spend, so that the price is public.
+    # Price: the whole budget, not the part that the case will spend, so that the price is public.
     case = next(iter(cases.values()))
     price = price_budget(case.budget, case.neighbours, case.discovery_delta)
     # Pay. From this line on, only metered values may depend on the data.
+    # After every check, so that no error that the user could avoid costs budget.
     receipt = pay(price, build_ledger_entry(cases), payer, baskets)
-    if observer.paid is not None:
-        observer.paid(receipt)
+    if observer.receipt is not None:
+        observer.receipt(receipt)
     # Run.
     results: dict[Item, ResultT] = {}
     begin_step = _build_step_callback(case, len(cases), results, observer)
     try:
         for segment, segment_case in cases.items():
-            results[segment] = run(segment_case, build_meter(segment_case, SystemSource(), begin_step))
+            results[segment] = segment_case.run(build_meter(segment_case, SystemSource(), begin_step))
     except DiscreetError as error:
         # A failure of a cluster may depend on the data, so nothing is refunded. An observer of the receipt has the
         # receipt already; without one the error carries it.
-        if observer.paid is not None or not str(receipt):
+        if observer.receipt is not None or not str(receipt):
             raise
         raise type(error)(f"{error} {receipt}") from error
     if observer.progress is not None:
@@ -166,7 +170,7 @@ def price_budget(budget: Budget, neighbours: Neighbours, discovery_delta: Fracti
 
 
 def build_meter(
-    case: CheckedQuestion,
+    case: CheckedQuestion[Any],
     source: Source,
     stage: Callable[[str], object] | None = None,
     kind: type[MeterT] = Meter,  # type: ignore[assignment]
@@ -175,11 +179,13 @@ def build_meter(
     return kind(case.budget, case.neighbours, source, discovery_delta=case.discovery_delta, stage=stage)
 
 
-def build_ledger_entry(cases: Mapping[Item, CheckedQuestion]) -> tuple[str, dict[str, Any]]:
-    """Return the name and the parameters of the one spend that pays for all segments."""
+def build_ledger_entry(cases: Mapping[Item, CheckedQuestion[Any]]) -> tuple[str, dict[str, Any]]:
+    """Return the name and the parameters of the spend that pays for all segments."""
     name, parameters = next(iter(cases.values())).ledger_entry
+    # A copy: the record of a case is frozen in its result.
     entry = {key: dict(value) if isinstance(value, Mapping) else value for key, value in parameters.items()}
     question = entry.get("asked")
+    # One spend for all segments, so the record names them together.
     if question is not None and question.pop("segment", None) is not None:
         question["segments"] = list(cases)
     return name, entry
@@ -188,6 +194,7 @@ def build_ledger_entry(cases: Mapping[Item, CheckedQuestion]) -> tuple[str, dict
 def pay(price: Price, entry: tuple[str, Mapping[str, Any]], payer: Payer, baskets: AnyBaskets | None) -> Receipt:
     """Spend the price and return the receipt; without a ledger nothing is spent and the receipt is empty."""
     same_data = parse_switch("same_data", payer.same_data)
+    # Without a ledger the release has its guarantee, and no account adds it up with further releases.
     if payer.ledger is None:
         return Receipt()
     account, (name, parameters) = open_ledger(payer.ledger), entry
@@ -208,6 +215,7 @@ class Receipt:
         """Write the digest of the results beside the spend."""
         if self.ledger is None or self.spend is None:
             return
+        # Releases of several segments are one spend, and so have one digest.
         digest, *later_digests = digests
         if later_digests:
             digest = sha256("".join((digest, *later_digests)).encode()).hexdigest()
@@ -226,7 +234,7 @@ class Receipt:
         )
 
 
-def compute_remaining_epsilon(case: CheckedQuestion, baskets: AnyBaskets | None, payer: Payer) -> Fraction:
+def compute_remaining_epsilon(case: CheckedQuestion[Any], baskets: AnyBaskets | None, payer: Payer) -> Fraction:
     """Return the epsilon that remains in the ledger after a case; a budget beyond the ledger's is an error."""
     price = price_budget(case.budget, case.neighbours, case.discovery_delta)
     account = open_ledger(payer.ledger).check(**vars(price), baskets=baskets, same_data=payer.same_data)
@@ -252,17 +260,19 @@ def open_ledger(ledger: Any) -> Ledger:
             "{ledger} is the path of a ledger, such as 'budget.db', or what Ledger.open returns; {given!r} was given.",
             given=ledger,
         )
+    # Opened by its first use: a path that is no ledger fails at payment, before any noise is drawn.
     return Ledger(Path(ledger))
 
 
 def _build_step_callback(
-    case: CheckedQuestion, case_count: int, results: Mapping[Item, object], observer: Observer
+    case: CheckedQuestion[Any], case_count: int, results: Mapping[Item, object], observer: Observer
 ) -> Callable[[str], None]:
     """Return a function of a step's name that calls the observer's `progress` and `stage`.
 
     Progress is (finished cases + planned share of the steps before this one) / cases: the plan is public, so the figure
     is too. A step that the plan does not name leaves the progress unchanged.
     """
+    # The plan is asked once, as all segments have one plan.
     names, shares = zip(*case.steps(), strict=True)
     share_before = dict(zip(names, accumulate(shares[:-1], initial=Fraction(0)), strict=True))
 

@@ -11,7 +11,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from textwrap import wrap
 from typing import Any, Literal, TypeAlias
 
-from ..errors import Message
+from ..errors import Message, build_message
 
 # The form of a value on a command line: a text, a whole number, a repeatable text, an option that switches on, one that
 # switches on or off, a path, or repeatable NAME=VALUE pairs.
@@ -52,11 +52,12 @@ class FieldWords:
     shows_default: bool = False
 
 
-def told_field(text: Message, *, default: Any = None, functions: str = "", **words: Any) -> Any:
-    """Return a dataclass field with its help; `functions` are names with spaces between them."""
-    return field(
-        default=default, metadata={_KEY: FieldWords(help=text, functions=frozenset(functions.split()), **words)}
-    )
+def told_field(text: str | Message, *, default: Any = None, functions: str = "", **words: Any) -> Any:
+    """Return a dataclass field with its help, a template of a message; `functions` are names with spaces between."""
+    text = build_message(text) if isinstance(text, str) else text
+    # In the metadata, which dataclasses keep and ignore: the field stays an ordinary field.
+    entry = FieldWords(help=text, functions=frozenset(functions.split()), **words)
+    return field(default=default, metadata={_KEY: entry})
 
 
 def question_fields(question: type, function: str = "") -> Iterator[tuple[Field[Any], FieldWords]]:
@@ -67,6 +68,7 @@ def question_fields(question: type, function: str = "") -> Iterator[tuple[Field[
     names = frozenset(function.split())
     pairs = [(entry, entry.metadata[_KEY]) for entry in fields(question) if _KEY in entry.metadata]
     for question_field, words in sorted(pairs, key=lambda pair: _GROUP_ORDER.index(pair[1].group)):
+        # A field without functions belongs to all functions of its question.
         if not names or not words.functions or names & words.functions:
             yield question_field, words
 

@@ -1,9 +1,9 @@
 """A preview of the data before payment, for the curator alone.
 
-A list of items that occur in no basket, or two swapped columns, would spend a budget on noise. So the curator, who has
-the data, may see the number of people and items, the listed items that occur, and the expected error of counts. **None
+A list of items that occur in no basket, or two swapped columns, would spend a budget on noise. So the holder of
+the data may see the number of people and items, the listed items that occur, and the expected error of counts. **None
 of this is private.** It is shown on the curator's terminal alone: it enters no file, log, result or ledger. `release`
-itself never decides by it: a user who may ask questions through a program X.
+itself never decides by it: users may ask questions through a program.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Preview:
     ----------
     people, items
         The number of people in the data, and of the different items that they hold.
-    listed, met
+    listed_items, matched_items
         The number of items on the public list, and of the listed items in the data; None without a list.
     hint
         The likely flaw of a list without any item in the data; "" otherwise.
-    found, margin
+    expected_patterns, margin
         The expected number of patterns, and the median margin of their counts, in people: from trial runs with noise
         that was discarded. The margin is None without counts.
     shares
@@ -61,10 +61,10 @@ class Preview:
 
     people: int
     items: int
-    listed: int | None
-    met: int | None
+    listed_items: int | None
+    matched_items: int | None
     hint: str
-    found: int
+    expected_patterns: int
     margin: int | None
     shares: tuple[tuple[str, Fraction], ...]
     mechanism: str
@@ -80,16 +80,19 @@ class Preview:
         basket_text = "" if self.baskets is None else f", {number_of(self.baskets, 'basket')}"
         people_text = number_of(self.people, "person", "people")
         lines = [f"Read {people_text}{basket_text} and {number_of(self.items, 'item')}."]
-        if self.listed is not None:
-            lines.append(f"Of {number_of(self.listed, 'item')} on the list, {self.met:,} occur{'s' * (self.met == 1)}.")
+        if self.listed_items is not None:
+            lines.append(
+                f"Of {number_of(self.listed_items, 'item')} on the list, {self.matched_items:,} "
+                f"occur{'s' * (self.matched_items == 1)}."
+            )
         if self.outside:
             lines.append(f"{self.outside:,} of them are in none of the segments that are listed, and are left out.")
         if self.hint:
             lines.append(self.hint)
-        patterns = f"about {number_of(self.found, 'pattern')}"
+        patterns = f"about {number_of(self.expected_patterns, 'pattern')}"
         if self.margin is None:
             lines.append(f"Expect {patterns}, without counts.")
-        elif self.found:
+        elif self.expected_patterns:
             lines.append(
                 f"Expect {patterns}, with counts off by ± {self.margin:,} {self._unit} or less for half of them."
             )
@@ -127,8 +130,8 @@ def preview(
 ) -> Preview:
     """Preview the data of a release, before paying for it.
 
-    Privacy: **none**. The result depends on the exact data: it is for the curator's eyes, and must not be shown to
-    anyone else, logged or published. Nothing is spent, and no ledger is read.
+    Privacy: **none**. The result depends on the exact data: it is for the curator's eyes, and must not be
+    shown, logged or published elsewhere. Nothing is spent, and no ledger is read.
 
     Parameters
     ----------
@@ -144,34 +147,37 @@ def preview(
     >>> import discreet
     >>> baskets = [{"tea", "milk"}] * 600 + [{"bread"}] * 300
     >>> look = discreet.preview(baskets, top=3, epsilon=1, items=["BREAD", "MILK", "TEA"])
-    >>> (look.people, look.listed, look.met)
+    >>> (look.people, look.listed_items, look.matched_items)
     (900, 3, 0)
     >>> print(look.hint[-60:])
     The case of letters differs: without that, some would match.
     """
-    keywords = Keywords.of(options)
+    keywords = Keywords.parse(options)
     values = keywords.question | ({"by": by} if isinstance(by, str) else {})
     values |= {name: value for name, value in (("itemsets", itemsets), ("segments", segments)) if value is not None}
     question = build_question(question, values)
-    data = read_data(baskets, by=question.by, **keywords.reading)
+    data = read_data(baskets, by=question.by, **keywords.reading_options)
     return preview_cases(data, build_cases(question, data, segment_of=None if isinstance(by, str) else by))
 
 
 def preview_cases(data: AnyBaskets, cases: Mapping[Item, Case]) -> Preview:
     """Return the preview of the cases of one question, by segment."""
+    # The largest segment stands for all: the forecast is one text, and segments have a release each.
     case = max(cases.values(), key=lambda segment_case: len(segment_case.baskets))  # more people: more patterns
+    # A new seed each time: a fixed seed would show one draw of noise as if it were typical.
     trials = [carry_out(case, SimulationSource(randbits(64))).patterns for _ in range(_TRIAL_RUNS)]
     # A count that noise cut to 0 has a short interval that hides the margin, so the widest of the trials is shown.
     margins = [median(widths) for trial in trials if (widths := list(filter(isfinite, margins_of(trial))))]
+    # Only a list of the user can fail to meet the data.
     has_list = case.item_source == "listed"
     listed_counts = sum(segment_case.baskets.item_counts for segment_case in cases.values())
     return Preview(
         people=data.people,
         items=int(np.count_nonzero(data.item_counts)),
-        listed=len(case.baskets.vocabulary) if has_list else None,
-        met=int(np.count_nonzero(listed_counts)) if has_list else None,
+        listed_items=len(case.baskets.vocabulary) if has_list else None,
+        matched_items=int(np.count_nonzero(listed_counts)) if has_list else None,
         hint=_build_hint(data, case, find_list_flaw(data, cases)),
-        found=len(trials[0]),
+        expected_patterns=len(trials[0]),
         margin=ceil(max(margins, default=0)) if case.question.counts else None,
         shares=tuple(case.steps()),
         mechanism=case.mechanism.name,
@@ -203,8 +209,10 @@ def _build_hint(data: AnyBaskets, case: Case, flaw: str) -> str:
 
 def _guess_cause(data: AnyBaskets, case: Case) -> str:
     """Return the likely reason why no item of the list occurs: the first way in which labels would match."""
+    # As texts, as a list of numbers is often read as text.
     listed_labels = {str(label) for label in case.baskets.vocabulary.labels.to_pylist()}
     data_labels = {str(label) for label in data.vocabulary.labels.to_pylist()}
+    # In this order, as labels that match unchanged also match without spaces or case.
     if listed_labels & data_labels:
         return "Those in the segments on the list hold none of it."
     if {label.strip() for label in listed_labels} & {label.strip() for label in data_labels}:

@@ -31,34 +31,42 @@ R = TypeVar("R")
 
 
 # The keywords by their purpose: to read data, to pay, to observe the run. All further ones are fields of the question.
-_READING = ("person", "item", "basket", "time", "pair")
-_PAYING = ("ledger", "who", "same_data")
-_OBSERVING = ("progress",)
+_OTHER_NAMES = (("person", "item", "basket", "time", "pair"), ("ledger", "who", "same_data"), ("progress",))
 
 
-class CountOptions(TypedDict, total=False):
-    """The keywords of :func:`count` and :func:`count_by`, for type checkers."""
+class PrivacyOptions(TypedDict, total=False):
+    """The keywords of all functions that spend a budget, for type checkers."""
 
     ledger: str | PathLike[str] | Ledger | None
     who: str
-    same_data: bool
-    progress: Callable[[float], object] | None
-    person: str | None
-    item: str | None
-    basket: str | None
     epsilon: Any
     delta: Any
-    items: Any
-    people: int | None
     neighbours: Relation
-    max_baskets: int | None
-    hierarchy: Any
-    level: int | str | None
     really: bool
 
 
-class ReleaseOptions(CountOptions, total=False):
-    """The keywords of :func:`release` and :func:`release_by`, for type checkers."""
+class BasketOptions(PrivacyOptions, total=False):
+    """The keywords of all functions that spend a budget on baskets, for type checkers."""
+
+    same_data: bool
+    person: str | None
+    item: str | None
+    items: Any
+    people: int | None
+
+
+class CountOptions(BasketOptions, total=False):
+    """The keywords of :func:`count` and :func:`count_by`, for type checkers."""
+
+    progress: Callable[[float], object] | None
+    basket: str | None
+    max_baskets: int | None
+    hierarchy: Any
+    level: int | str | None
+
+
+class PatternOptions(TypedDict, total=False):
+    """The keywords that select patterns, for type checkers."""
 
     top: int | None
     min_support: Any
@@ -66,6 +74,11 @@ class ReleaseOptions(CountOptions, total=False):
     lengths: Any
     contains: Item | Iterable[Item]
     excludes: Item | Iterable[Item]
+
+
+class ReleaseOptions(CountOptions, PatternOptions, total=False):
+    """The keywords of :func:`release` and :func:`release_by`, for type checkers."""
+
     mechanism: str | Mechanism
     settings: Mapping[str, Any] | None
     counts: bool
@@ -91,19 +104,17 @@ _OTHER_TEXTS = {
 class Keywords:
     """The keywords of a call by their purpose: to read data, to pay, to observe, and to ask."""
 
-    reading: dict[str, Any]
+    reading_options: dict[str, Any]
     payer: Payer
     observer: Observer
     question: dict[str, Any]
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Keywords:
+    def parse(cls, options: Mapping[str, Any]) -> Keywords:
         """Return the keywords of a call, sorted by purpose."""
-        reading, paying, observing = (
-            {name: options[name] for name in names if name in options} for names in (_READING, _PAYING, _OBSERVING)
-        )
-        question = {name: value for name, value in options.items() if name not in reading | paying | observing}
-        return cls(reading, Payer(**paying), Observer(**observing), question)
+        groups = [{name: options[name] for name in names if name in options} for names in _OTHER_NAMES]
+        question = {name: value for name, value in options.items() if not any(name in group for group in groups)}
+        return cls(groups[0], Payer(**groups[1]), Observer(**groups[2]), question)
 
 
 def with_keywords(question: type[PrivacyQuestion], options: type) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -125,6 +136,7 @@ def with_keywords(question: type[PrivacyQuestion], options: type) -> Callable[[C
             if parameter.kind is not Parameter.VAR_KEYWORD
         }
         keywords = [_build_parameter(name, options, defaults.get(name)) for name in names if name not in own_parameters]
+        # Python would take any keyword, as the function has **options.
         allowed_names = {*own_parameters, *(keyword.name for keyword in keywords)}
 
         @wraps(function)
@@ -146,11 +158,12 @@ def with_keywords(question: type[PrivacyQuestion], options: type) -> Callable[[C
 
 def _build_parameter(name: str, options: type, default: Any) -> Parameter:
     """Return a keyword-only parameter with its annotation from the class of options."""
+    # As text: evaluating it would import packages that the signature alone does not need.
     annotation = options.__annotations__[name]
     text = str(getattr(annotation, "__forward_arg__", annotation))
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=text)
 
 
 def build_question(question: Question | None, values: Mapping[str, Any]) -> Question:
-    """Return a question of keywords, or the given question with these keywords in place of its fields."""
+    """Return a question of keywords, or the given question with keywords in place of its fields."""
     return Question(**values) if question is None else question.changed(**values)

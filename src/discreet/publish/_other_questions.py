@@ -27,7 +27,7 @@ class RelationQuestion(BasketQuestion):
     FIELDS
     """
 
-    top: int = told_field(build_message("The N relations most people have."), form="whole", metavar="N")
+    top: int = told_field("The N relations most people have.", form="whole", metavar="N")
     how: Any = told_field(
         build_message(
             "What makes a pair: {given}, {after} or {together}. Left out, given where the data have pairs, after where "
@@ -39,7 +39,7 @@ class RelationQuestion(BasketQuestion):
         choices=("given", "after", "together"),
     )
     among: int = told_field(
-        build_message("Among the N most frequent items."), default=40, form="whole", metavar="N", shows_default=True
+        "Among the N most frequent items.", default=40, form="whole", metavar="N", shows_default=True
     )
 
     def __post_init__(self) -> None:
@@ -57,12 +57,10 @@ class RankQuestion(PrivacyQuestion):
     FIELDS
     """
 
-    top: int = told_field(build_message("How many labels."), form="whole", metavar="N")
+    top: int = told_field("How many labels.", form="whole", metavar="N")
     sensitivity: Any = told_field(
-        build_message(
-            "By how much adding or removing one person can change any one score, at most. Nobody can tell that from "
-            "the scores, so it has to be said. Scores are rounded down to thousandths of it."
-        ),
+        "By how much adding or removing one person can change any one score, at most. Nobody can tell that from "
+        "the scores, so it has to be said. Scores are rounded down to thousandths of it.",
         metavar="NUMBER",
     )
     labels: Any = told_field(
@@ -75,10 +73,8 @@ class RankQuestion(PrivacyQuestion):
         metavar="FILE|public",
     )
     monotone: bool = told_field(
-        build_message(
-            "One person more never lowers a score (or never raises one), as with counts. Labels are then chosen with "
-            "half the noise; scores have half the noise where a person is replaced."
-        ),
+        "One person more never lowers a score (or never raises one), as with counts. Labels are then chosen with "
+        "half the noise; scores have half the noise where a person is replaced.",
         default=False,
         form="flag",
     )
@@ -112,6 +108,7 @@ class RankQuestion(PrivacyQuestion):
         for name in ("top", "sensitivity"):
             if getattr(self, name) is None:
                 raise MisuseError.format("A ranking needs {option}.", option=name_options(name))
+        # Exact, as the noise is scaled by it: a binary fraction may be a little too small.
         sensitivity = exact(self.sensitivity, "sensitivity")
         if sensitivity <= 0:
             raise MisuseError.format(
@@ -137,6 +134,7 @@ class RankQuestion(PrivacyQuestion):
     def checked_budget(self, budget: Budget) -> Budget:
         """Return the budget; a budget that leaves nothing to spend, or that looks like a slip, is an error."""
         super().checked_budget(budget)
+        # Noise has to fit into 64 bits: see LARGEST_SCORE.
         if not SMALLEST_EPSILON <= budget.epsilon <= LARGEST_SCORE:
             raise MisuseError.format(
                 "{epsilon} must lie between 0.000001 and 10^60 in a ranking; {given!s:.60} was given.",
@@ -162,6 +160,7 @@ def _parse_labels(labels: Any) -> Any:
             "{labels} is a list; {given!r:.80} was given. {choices}", given=labels, choices=choices
         )
     try:
+        # A label that is listed twice could be chosen twice.
         unique_labels = tuple(dict.fromkeys(labels))
     except TypeError:
         raise MisuseError.format("{labels} is a list of names or numbers. {choices}", choices=choices) from None

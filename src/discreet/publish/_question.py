@@ -60,13 +60,9 @@ def documented(question: type) -> type:
 class PrivacyQuestion:
     """The price and the promise of a question: fields of `release`, `count`, `rank` and `release_relations` alike."""
 
-    epsilon: Any = told_field(
-        build_message("The privacy budget, an exact number: 1, 0.5, 1/3."), group="privacy", metavar="NUMBER"
-    )
+    epsilon: Any = told_field("The privacy budget, an exact number: 1, 0.5, 1/3.", group="privacy", metavar="NUMBER")
     delta: Any = told_field(
-        build_message(
-            "The delta of (epsilon, delta), such as 1e-6. Losses then add up by zCDP, which buys less noise."
-        ),
+        "The delta of (epsilon, delta), such as 1e-6. Losses then add up by zCDP, which buys less noise.",
         default=0,
         group="privacy",
         metavar="NUMBER",
@@ -85,10 +81,8 @@ class PrivacyQuestion:
         shows_default=True,
     )
     really: bool = told_field(
-        build_message(
-            "Go on although it looks like a slip. Slips are an epsilon over 20, and a delta over 0.001 or over one in "
-            "the number of people; on the command line also a list of items that nobody holds any of."
-        ),
+        "Go on although it looks like a slip. Slips are an epsilon over 20, and a delta over 0.001 or over one in "
+        "the number of people; on the command line also a list of items that nobody holds any of.",
         default=False,
         form="flag",
         group="",
@@ -107,6 +101,7 @@ class PrivacyQuestion:
 
     def spendable(self, budget: Budget) -> Budget:
         """Return the budget; one without any rho to spend under zCDP is an error."""
+        # Conversion to zCDP rounds against the user of the budget, and may leave nothing of a small one.
         if not budget.pure and budget.rho == 0:
             raise MisuseError(
                 f"With a delta of {self.delta}, an epsilon of {self.epsilon} leaves nothing to spend: raise either."
@@ -144,7 +139,7 @@ class BasketQuestion(PrivacyQuestion):
         metavar="FILE|N|public",
     )
     people: int | None = told_field(
-        build_message("The number of people, where it is public; otherwise it is counted with noise."),
+        "The number of people, where it is public; otherwise it is counted with noise.",
         form="whole",
         group="privacy",
         metavar="N",
@@ -172,6 +167,7 @@ class BasketQuestion(PrivacyQuestion):
     def checked_budget(self, budget: Budget) -> Budget:
         """Return the budget; a budget that leaves nothing to spend, or that looks like a slip, is an error."""
         people: Any = self.people
+        # A declared number of people; under replacing, the number of the data is checked in `_resolving`.
         serious(budget, self.really, int(people) if is_whole(people) and people > 0 else None)
         if budget.epsilon < SMALLEST_EPSILON:
             raise MisuseError(f"An epsilon below 0.000001 leaves nothing but noise; {self.epsilon} was given.")
@@ -200,24 +196,21 @@ class Question(BasketQuestion):
     """
 
     top: int | None = told_field(
-        build_message(
-            "How many patterns: the N that most people hold. Exactly one of {top}, {min_support} and {min_count} is "
-            "given."
-        ),
+        "How many patterns: the N that most people hold. Exactly one of {top}, {min_support} and {min_count} is given.",
         form="whole",
         metavar="N",
         functions="release",
     )
     min_support: Any = told_field(
-        build_message("Patterns that at least this fraction of people hold, such as 0.01."),
+        "Patterns that at least this fraction of people hold, such as 0.01.",
         metavar="FRACTION",
         functions="release",
     )
     min_count: int | None = told_field(
-        build_message("Patterns that at least N people hold."), form="whole", metavar="N", functions="release"
+        "Patterns that at least N people hold.", form="whole", metavar="N", functions="release"
     )
     itemsets: Any = told_field(
-        build_message("Just these itemsets, each counted: they are public, as you write them."),
+        "Just these itemsets, each counted: they are public, as you write them.",
         form="file",
         metavar="FILE",
         functions="-",
@@ -283,29 +276,25 @@ class Question(BasketQuestion):
         shows_default=True,
     )
     max_baskets: int | None = told_field(
-        build_message(
-            "With {basket}: so many baskets of each person take part, drawn at random. Intervals are for counts in "
-            "which the baskets of a person with more weigh as much as so many, and cover the draw. Without it a small "
-            "share of the budget chooses how many."
-        ),
+        "With {basket}: so many baskets of each person take part, drawn at random. Intervals are for counts in "
+        "which the baskets of a person with more weigh as much as so many, and cover the draw. Without it a small "
+        "share of the budget chooses how many.",
         form="whole",
         group="privacy",
         metavar="N",
     )
     hierarchy: Any = told_field(
-        build_message(
-            "A table of which item stands below which: patterns are then across levels. It is public, and its items "
-            "are the list of items where no other is given."
-        ),
+        "A table of which item stands below which: patterns are then across levels. It is public, and its items "
+        "are the list of items where no other is given.",
         form="file",
         metavar="FILE",
     )
     level: Any = told_field(
-        build_message("With {hierarchy}: patterns of this level alone, such as category, or 1 for right above items."),
+        "With {hierarchy}: patterns of this level alone, such as category, or 1 for right above items.",
         metavar="NAME|N",
     )
     by: str | None = told_field(
-        build_message("One release per value of this column, for the price of one. Everyone has one value."),
+        "One release per value of this column, for the price of one. Everyone has one value.",
         group="how",
         metavar="COLUMN",
         functions="release_by count_by",
@@ -362,6 +351,7 @@ class Question(BasketQuestion):
 
     def changed(self, **values: Any) -> Question:
         """Return a copy with changed fields. A new selector (`top`, …) replaces the old selector."""
+        # Two selectors would contradict, and a copy means the new one.
         if any(values.get(name) is not None for name in (*_SELECTORS, "itemsets")):
             values = dict.fromkeys((*_SELECTORS, "itemsets")) | values
         return replace(self, **values)
@@ -372,6 +362,7 @@ class Question(BasketQuestion):
 
         The fields of the guarantee and of the mechanism are left out: a result states them separately.
         """
+        # The plain values of question files, so that files and records write a value alike.
         plain = self.to_dict()
         names = (*_SELECTORS, "lengths", "contains", "excludes", "max_baskets")
         record = {name: plain[name] for name in names if name in plain}
@@ -403,7 +394,7 @@ class Question(BasketQuestion):
         return "\n".join(_toml_lines(self.to_dict()))
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], place: str = "The question", **others: Any) -> Question:
+    def from_dict(cls, values: Mapping[str, Any], place: str = "The question", **overrides: Any) -> Question:
         """Return the question of plain values.
 
         Parameters
@@ -412,7 +403,7 @@ class Question(BasketQuestion):
             The fields by name. A key that is no field is an error.
         place
             The origin of the values, for error messages.
-        others
+        overrides
             Fields that replace the fields in `values`; None replaces nothing.
         """
         from ..baskets import Hierarchy, check_declared_items
@@ -423,32 +414,35 @@ class Question(BasketQuestion):
                 matches = get_close_matches(str(name), names, 1)
                 hint = f": did you mean {matches[0]}?" if matches else f"; it may have {', '.join(names)}."
                 raise InputError(f"{place} has {name!r}, which is no field of a question{hint}")
-        values, others = dict(values), {name: value for name, value in others.items() if value is not None}
-        if "items" in others:
-            others["items"] = check_declared_items(others["items"])
+        # None stands for an absent keyword, as on the command line.
+        values, overrides = dict(values), {name: value for name, value in overrides.items() if value is not None}
+        if "items" in overrides:
+            overrides["items"] = check_declared_items(overrides["items"])
+        # A long list is stored as its digest; the list itself comes from the caller.
         if isinstance(digest := values.get("items"), Mapping):
-            values["items"] = others.get("items")
+            values["items"] = overrides.get("items")
             _check_digest(digest, values["items"], place)
-        if not others.keys().isdisjoint(_SELECTORS):
+        if not overrides.keys().isdisjoint(_SELECTORS):
             values = {name: value for name, value in values.items() if name not in _SELECTORS}
         if isinstance(hierarchy := values.get("hierarchy"), Mapping) and "parents" in hierarchy:
             values["hierarchy"] = Hierarchy.from_dict(hierarchy)
-        return cls(**values | others)
+        return cls(**values | overrides)
 
     @classmethod
-    def from_file(cls, path: str | Path, **others: Any) -> Question:
+    def from_file(cls, path: str | Path, **overrides: Any) -> Question:
         """Return the question of a file: TOML, or JSON with the suffix ``.json``.
 
         Parameters
         ----------
         path
             The file. Paths in it, of items, segments or a hierarchy, are relative to its directory.
-        others
+        overrides
             Fields that replace the fields in the file.
         """
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
+            # Floats of TOML are kept as text: 0.1 in binary is not a tenth.
             values = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text, parse_float=str)
         except FileNotFoundError:
             raise InputError(f"There is no file {path}: a question is a file with lines such as top = 20.") from None
@@ -460,8 +454,9 @@ class Question(BasketQuestion):
             raise InputError(f"{path} is not written as a question is: it has to be an object of fields.")
         for name in ("items", "hierarchy", "segments"):
             if isinstance(value := values.get(name), str) and value != "public":
+                # Relative to the file, so that a folder with a question can be moved.
                 values[name] = path.parent / value
-        return cls.from_dict(values, str(path), **others)
+        return cls.from_dict(values, str(path), **overrides)
 
     def _check_selectors(self) -> None:
         selectors = [name for name in _SELECTORS if getattr(self, name) is not None]
@@ -486,17 +481,18 @@ def parse_itemsets(itemsets: Any) -> tuple[tuple[Item, ...], ...]:
     if any(isinstance(row, str) or not isinstance(row, Iterable) for row in rows):
         items = sorted(rows, key=str)[:2]
         single = ", ".join(f"{{{item!r}}}" for item in items)
-        together = f", and for those who hold them together [{{{', '.join(map(repr, items))}}}]" * (len(items) > 1)
+        joint_text = f", and for those who hold them together [{{{', '.join(map(repr, items))}}}]" * (len(items) > 1)
         raise MisuseError.format(
             "{itemsets} is a list of sets of items; {given!r:.80} was given. For the people who hold each item "
             "write [{single}]{together}.",
             given=itemsets,
             single=single,
-            together=together,
+            together=joint_text,
         )
     if not rows:
         raise MisuseError("There is no itemset to count: give at least one.")
     parsed = tuple(tuple(parse_items(row, "an itemset")) for row in rows)
+    # A count of all people is the number of people, which has its own step and price.
     if not all(parsed):
         raise MisuseError.format("{itemsets} has an empty itemset: everyone holds it. Leave it out.")
     return parsed
@@ -519,6 +515,7 @@ def _read_segments(segments: Any) -> Any:
 
 def _hash_items(items: Iterable[Any]) -> str:
     """Return a SHA-256 digest of a list of items that does not depend on their order."""
+    # Sorted, as a list of items has no order.
     return sha256("\n".join(sorted(map(str, items))).encode()).hexdigest()
 
 

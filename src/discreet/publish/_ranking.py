@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +23,16 @@ from ..checks import is_whole, parse_number
 from ..curator.steps import slack
 from ..errors import MisuseError
 from ..exact import Engine, Listed, Query, Sensitivity
-from ..privacy import Guarantee, Meter, Relation, SealedEngine, shown
+from ..privacy import Guarantee, Meter, SealedEngine, shown
 from ..results import Provenance, Result, guarantee_texts, read_fields
 from ..wording import number_of, printable
 from ._door import CheckedQuestion, Steps, answer
-from ._keywords import Keywords, with_keywords
+from ._keywords import Keywords, PrivacyOptions, with_keywords
 from ._other_questions import RankQuestion
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     import pyarrow as pa
     from rich.console import Group
-
-    from ..privacy.ledger import Ledger
 
 Score: TypeAlias = int | str | float | Fraction | Decimal
 I64 = NDArray[np.int64]
@@ -115,6 +111,7 @@ class Ranking(Result):
         """Return an Arrow table: `label`, and where scores are shown `score`, `low`, `high`."""
         import pyarrow as pa
 
+        # One column has one type: a single name makes all labels texts.
         numeric = all(is_whole(label) for label in self.labels)
         names = pa.array(self.labels, pa.int64()) if numeric else pa.array(map(str, self.labels), pa.large_string())
         columns = zip(("score", "low", "high"), (self.scores, self.low, self.high), strict=True)
@@ -143,6 +140,7 @@ class Ranking(Result):
         labels = tuple(values["labels"])
         if not all(is_whole(label) or isinstance(label, str) for label in labels):
             raise ValueError("labels must be whole numbers or texts")
+        # A file may be edited by hand, so lengths are compared.
         ranking = read_fields(cls, values, labels=labels)
         if any(column is not None and len(column) != len(labels) for column in map(values.get, _SCORE_COLUMNS)):
             raise ValueError("it has not one number for each label")
@@ -198,6 +196,7 @@ class ScoreTable(Engine):
 
     def answer(self, query: Query) -> I64:
         """Return the scores at the places of the query."""
+        # The meter would scale noise to a query over baskets, which scores do not answer.
         if not isinstance(query, Entries):
             raise MisuseError(f"A table of scores cannot answer {type(query).__name__}.")
         return self.scores[list(query.places)]
@@ -208,7 +207,7 @@ class ScoreTable(Engine):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Contest(CheckedQuestion):
+class Contest(CheckedQuestion[Ranking]):
     """A question for a ranking with its scores, checked and ready to run.
 
     Parameters
@@ -251,6 +250,10 @@ class Contest(CheckedQuestion):
             return [(_SELECTION_STEP, Fraction(1))]
         return [(_SELECTION_STEP, SELECTION_SHARE), (_SCORE_STEP, 1 - SELECTION_SHARE)]
 
+    def run(self, meter: Meter) -> Ranking:
+        """Return the ranking from the values that a meter releases."""
+        return run_contest(self, meter)
+
     @property
     def assumption(self) -> str:
         """The assumption about the scores on which the scale of the noise rests."""
@@ -262,7 +265,7 @@ class Contest(CheckedQuestion):
         return Entries(places, STEPS_PER_UNIT, self.question.monotone)
 
 
-class RankOptions(TypedDict, total=False):
+class RankOptions(PrivacyOptions, total=False):
     """The keywords of :func:`rank`, for type checkers."""
 
     top: int
@@ -271,12 +274,6 @@ class RankOptions(TypedDict, total=False):
     monotone: bool
     mechanism: Literal["exponential", "laplace"]
     counts: bool
-    epsilon: Any
-    delta: Any
-    neighbours: Relation
-    really: bool
-    ledger: str | PathLike[str] | Ledger | None
-    who: str
 
 
 @with_keywords(RankQuestion, RankOptions)
@@ -306,10 +303,10 @@ def rank(scores: Mapping[Any, Score], question: RankQuestion | None = None, **op
     >>> sorted(best.labels), best.guarantee.epsilon
     (['east', 'north'], Fraction(1, 1))
     """
-    keywords = Keywords.of(options)
+    keywords = Keywords.parse(options)
     question = RankQuestion(**keywords.question) if question is None else replace(question, **keywords.question)
     contest = build_contest(question, scores)
-    return answer({"": contest}, run_contest, baskets=None, payer=keywords.payer)[""]
+    return answer(None, {"": contest}, payer=keywords.payer)[""]
 
 
 def build_contest(question: RankQuestion, scores: Mapping[Any, Score]) -> Contest:
@@ -320,8 +317,10 @@ def build_contest(question: RankQuestion, scores: Mapping[Any, Score]) -> Contes
             "there is none" if isinstance(scores, Mapping) else f"what was given is of the type {type(scores).__name__}"
         )
         raise MisuseError(f"scores is a score for each label, such as {{'north': 48, 'south': 21}}; {flaw}.")
+    # The constructor allows no text but `public`.
     labels_are_public = isinstance(question.labels, str)
     labels = tuple(scores) if labels_are_public else question.labels
+    # The number of labels is public, so this error reveals nothing.
     if question.top > len(labels):
         labels_text = f"{'are' if len(labels) > 1 else 'is'} only {number_of(len(labels), 'label')}"
         raise MisuseError.format(
@@ -346,6 +345,7 @@ def _find_score(scores: Mapping[Any, Score], label: Any) -> Score:
 
 def has_scored_label(labels: Iterable[Any], scores: Mapping[Any, Score]) -> bool:
     """Return whether a label has a score, or no score exists at all: for the curator alone, before payment."""
+    # As texts: a CSV file has its labels as texts, and a list may have numbers.
     scored_labels = set(map(str, scores))
     return not scored_labels or any(str(label) in scored_labels for label in labels)
 
@@ -360,7 +360,7 @@ def _round_to_grid(label: Any, score: Any, step: Fraction) -> int:
             "number such as '0.25'."
         )
     if isinstance(number, Decimal):
-        # These bounds give the results of the last line without writing the number out: "1e999999999" has a billion
+        # The bounds give the results of the last line without writing the number out: "1e999999999" has a billion
         # digits.
         if number == 0:
             return 0
@@ -374,6 +374,7 @@ def _round_to_grid(label: Any, score: Any, step: Fraction) -> int:
 def run_contest(contest: Contest, meter: Meter) -> Ranking:
     """Return the ranking of a contest: labels are selected, then their scores measured with the remaining budget."""
     question, share = contest.question, dict(contest.steps())[_SELECTION_STEP]
+    # Sealed, so that nothing but the meter can look at a score.
     table = SealedEngine(ScoreTable(contest.scores))
     scores = table.answer(contest.query(tuple(range(len(contest.labels)))))
     rate = meter.rate(question.top, share, question.mechanism, monotone=question.monotone, step=STEPS_PER_UNIT)
@@ -384,9 +385,10 @@ def run_contest(contest: Contest, meter: Meter) -> Ranking:
     if question.counts:
         noisy = meter.count(_SCORE_STEP, table, contest.query(places), meter.left)
         order = np.argsort(-noisy.values, kind="stable")
+        # By noisy scores, as a reader expects of a ranking that shows them.
         places = tuple(places[place] for place in order.tolist())
         noisy_scores, margin = noisy.values[order].tolist(), noisy.margin()
-        # One failure probability for all scores together: each may fail with 1 / top of it.
+        # One failure probability for all scores together: each score may fail with probability 1 / top of that.
         eta = noisy.margin(1 - float(FAILURE_PROBABILITY) / question.top) + 1
 
     def rescale(shift: int) -> tuple[float, ...] | None:

@@ -6,7 +6,7 @@ count may be the larger number. The inputs are released numbers. The proof is in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ F64 = NDArray[np.float64]
 MIN_MARGIN = 0.5  # the rounding error of a whole number: a margin of 0 would have an infinite weight
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Reconciled:
+class Reconciled(NamedTuple):
     """A number of people, and counts with intervals, each count at most the number of people."""
 
     people: int
@@ -51,6 +50,7 @@ def reconcile(people: int, people_margin: int, estimates: F64, low: F64, high: F
     >>> agreed.people, agreed.estimates, agreed.low, agreed.high
     (580, array([580.,  90.]), array([549.,  30.]), array([669., 150.]))
     """
+    # Intervals need not be symmetric: the wider side stands for the noise.
     margins = np.maximum(estimates - low, high - estimates)
     bound = float(people)
     if people_margin:

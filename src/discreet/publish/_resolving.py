@@ -34,7 +34,7 @@ from ..baskets import (
 )
 from ..checks import is_whole
 from ..curator import Mechanism
-from ..errors import Message, MisuseError, NobodyError, build_message
+from ..errors import EmptyDataError, Message, MisuseError, build_message
 from ..privacy import Neighbours, serious
 from ..registry import mechanism as mechanism_of
 from ..results import Itemsets
@@ -59,17 +59,18 @@ _SEGMENTS_HINT = build_message(
 )
 
 
-def read_data(baskets: AnyBaskets | Any, *, by: Any = None, **reading: Any) -> AnyBaskets:
+def read_data(baskets: AnyBaskets | Any, *, by: Any = None, **reading_options: Any) -> AnyBaskets:
     """Return the data, read with the column of segments if `by` names one; a source without people is no error."""
     from ..baskets import read_people
 
-    if isinstance(by, str) and reading.get("person") is not None:
-        reading["by"] = by
+    # Baskets that were read already keep their column; a table has to be read with it.
+    if isinstance(by, str) and reading_options.get("person") is not None:
+        reading_options["by"] = by
     try:
-        return read_people(baskets, person_advice=PERSON_COLUMN_HINT, **reading)
-    except NobodyError:
+        return read_people(baskets, person_advice=PERSON_COLUMN_HINT, **reading_options)
+    except EmptyDataError:
         # Whether the data are empty is private: noise has to answer.
-        return build_empty_baskets(**reading)
+        return build_empty_baskets(**reading_options)
 
 
 def build_cases(
@@ -95,11 +96,12 @@ def build_cases(
     trying
         Whether the noise will be seeded: a mechanism then needs no proof page.
     """
+    # `auto` selects patterns, and given itemsets leave nothing to select.
     name = "count" if question.itemsets is not None and question.mechanism == "auto" else question.mechanism
     mechanism: Mechanism = mechanism_of(name, question.settings, trying=trying)
     data.check()
     vocabulary, declared, hierarchy = _resolve_item_list(question, data)
-    typed_items = _TypedItems.of(question, data)
+    typed_items = _TypedItems.from_question(question, data)
     item_source: ItemSource = "data" if question.items_are_public else "listed"
     if vocabulary is None:
         item_source = "mechanism" if mechanism.finds else "finding step"
@@ -108,7 +110,7 @@ def build_cases(
                 "A release with epsilon alone needs a public list of items. {choices}", choices=ITEM_CHOICES
             )
         # Items that were typed are public by that; an error about a missing one would depend on private data. All
-        # labels become names, whatever the reader took them for: one name among numbers turns every label into text.
+        # labels become names, against the choice of the reader: one name among numbers turns every label into text.
         typed_items = typed_items.convert_each(str)
         more_names = [str(item) for item in (*typed_items.contains, *typed_items.excludes)]
         vocabulary = convert_to_names(data.vocabulary, more_names)
@@ -118,10 +120,12 @@ def build_cases(
     # The list decides whether an item is a number or a name.
     typed_items = typed_items.convert_each(lambda item: match_label(item, listed_items))
     typed_items.check(question, vocabulary, hierarchy)
+    # Unique: an item that is required twice is required once.
     required_items = np.unique(vocabulary.codes(typed_items.contains))
     cap = _check_cap(question, data)
     people, public = resolve_public_facts(declared, question, data)
     public += tuple(source.fact() for source in (hierarchy, data.vocabulary.names) if source is not None)
+    # A private number of items must not enter the record.
     item_facts = {"items": len(vocabulary) if item_source in ("listed", "data") else "found privately"}
     case = Case(
         question=question,
@@ -138,6 +142,7 @@ def build_cases(
     )
     _check_patterns_possible(case)
     if question.by is None and segment_of is None:
+        # A list of segments without a column would be ignored in silence.
         if question.segments is not None:
             raise MisuseError.format("{segments} lists the segments of {by=}: give that too.")
         return {"": case}
@@ -164,8 +169,9 @@ class _TypedItems:
     itemsets: list[list[Item]] | None
 
     @classmethod
-    def of(cls, question: Question, data: AnyBaskets) -> _TypedItems:
+    def from_question(cls, question: Question, data: AnyBaskets) -> _TypedItems:
         """Return the items of a question, with codes in place of the names that a table of names has."""
+        # A user types the name of an item, the data have its code.
         table = data.vocabulary.names
         itemsets = None if question.itemsets is None else [list(itemset) for itemset in question.itemsets]
         typed_items = cls(list(question.contains), list(question.excludes), itemsets)
@@ -186,10 +192,10 @@ class _TypedItems:
             _check_found_labels(labels, vocabulary)
         else:
             _check_listed_labels(labels, vocabulary, hierarchy if question.items is None else None, question.level)
-        if both := sorted({*self.contains} & {*self.excludes}, key=str):
+        if contradictions := sorted({*self.contains} & {*self.excludes}, key=str):
             raise MisuseError.format(
                 "{label!r} is in both {contains} and {excludes}: no pattern can have it and not have it.",
-                label=both[0],
+                label=contradictions[0],
             )
 
     def encode_itemsets(self, vocabulary: Vocabulary) -> Itemsets | None:
@@ -205,6 +211,7 @@ class _TypedItems:
 
 def _select_extra_items(required_items: Codes, excluded_items: Codes, data: AnyBaskets) -> Codes:
     """Return the codes of the items that may be added to the required items."""
+    # A pattern has the required items besides, so they are not added again.
     is_allowed = np.ones(len(data.vocabulary), np.bool_)
     is_allowed[required_items] = is_allowed[excluded_items] = False
     if data.lineage is not None:
@@ -222,6 +229,7 @@ def resolve_public_facts(
     `declared` is the fact about the item list; "" without a list.
     """
     sentences = [declared] if declared else []
+    # Adding a person changes the number of people, so it is public by declaration alone.
     if question.relation is Neighbours.ADD_REMOVE:
         if question.people is not None:
             sentences.append(f"that there are {question.people:,} people, as declared")
@@ -230,6 +238,7 @@ def resolve_public_facts(
         raise MisuseError.format(
             "Under {neighbours='replace'} the number of people is public as it is: leave {people} out."
         )
+    # A delta of one in the number of people may reveal a person; under replacing, that number is public.
     serious(question.budget, question.really, max(1, data.people))
     sentences.append(f"that there are {data.people:,} people")
     # The number of baskets stays private: replacing a person changes it.
@@ -250,6 +259,7 @@ def _check_cap(question: Question, data: AnyBaskets) -> int | None:
 def _check_patterns_possible(case: Case) -> None:
     """Check that patterns can answer the question and that the mechanism accepts it, by public values alone."""
     question, item_count = case.question, len(case.extra_items)
+    # Checked here, as the mechanism sees lengths without the required items.
     if question.max_length is not None and question.max_length < case.required_count:
         raise MisuseError(
             f"Patterns of at most {number_of(question.max_length, 'item')} cannot contain "
@@ -315,6 +325,7 @@ def _split_by_segment(case: Case, by: Any) -> dict[Item, Case]:
     listed_segments, origin = _resolve_segment_list(case.question.segments, data_segments)
     # One lookup per segment of the data puts each person into at most one listed segment. The list decides whether
     # segments are numbers or names, so its texts match too.
+    # By name, so that the order of the data does not matter.
     places = {name: place for place, name in enumerate(listed_segments)}
     text_places = {str(name): place for name, place in places.items()}
     place_of = np.array([places.get(name, text_places.get(str(name), -1)) for name in data_segments], np.int64)
@@ -333,6 +344,7 @@ def _split_by_segment(case: Case, by: Any) -> dict[Item, Case]:
 def _read_segments(baskets: AnyBaskets, by: Any) -> tuple[list[Any], Callable[[Codes], AnyBaskets]]:
     """Return the segments in the data, and a function that selects the people of some by their places in that list."""
     if isinstance(by, str):
+        # The column was named when the data were read; a second name would mean different segments.
         column = baskets.segment_column
         if column != by and len(baskets):
             raise MisuseError.format(
@@ -349,6 +361,7 @@ def _read_segments(baskets: AnyBaskets, by: Any) -> tuple[list[Any], Callable[[C
             "in the order of the baskets; {given!r:.80} was given.",
             given=by,
         )
+    # Baskets in a cluster have no order that a list could follow.
     if not isinstance(baskets, Baskets):
         raise MisuseError.format(
             "These baskets are in a cluster and have no order: read them with discreet.read(…, {by=}), a column."
@@ -356,12 +369,14 @@ def _read_segments(baskets: AnyBaskets, by: Any) -> tuple[list[Any], Callable[[C
     values: list[Any] = by.tolist() if isinstance(by, np.ndarray) else list(by)
     if len(values) != baskets.people:
         raise MisuseError.format("{by} is a segment for each person: as many as there are people, in their order.")
+    # NaN is not equal to itself. A person without a segment would be in no release, without a word.
     if any(value is None or value != value for value in values):
         raise MisuseError.format("{by} has no segment for some people: give everyone one.")
     segments = _unique_segments(values)
     numbers = {segment: number for number, segment in enumerate(segments)}
     codes = np.array([numbers[value] for value in values], np.int32)
     if baskets.owners is not None:
+        # One row per basket: all baskets of a person are in the segment of the person.
         codes = np.repeat(codes, np.diff(baskets.owners))
     return segments, lambda places: baskets.rows(np.flatnonzero(np.isin(codes, places)))
 
@@ -373,6 +388,7 @@ def _resolve_segment_list(segments: Any, data_segments: list[Any]) -> tuple[list
             "Segments that few people are in would give them away by their names. {choices}", choices=_SEGMENTS_HINT
         )
     if isinstance(segments, str) and segments == "public":
+        # Sorted, as the order of the data is private even where the values are public.
         values, origin = sorted(_unique_segments(data_segments), key=str), "as found in the data"
     elif isinstance(segments, str) or not isinstance(segments, Iterable):
         raise MisuseError.format(

@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from ..results import Rules
 
 
-# The fields of a release that its provenance has too, with their names there.
-_PROVENANCE_NAMES = {
-    "mechanism": "mechanism", "chosen": "chosen_mechanism", "asked": "question", "settings": "settings",
-    "facts": "facts", "notes": "notes", "citations": "citations", "when": "date",
-}  # fmt: skip
+# The fields that a release and its provenance share.
+_SHARED_FIELDS = ("mechanism", "chosen_mechanism", "question", "settings", "facts", "notes", "citations", "date")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -36,9 +33,9 @@ class Release(PrivateResult):
         count in 95 of 100 releases, as far as released facts tell.
     guarantee
         The promise: the budget that was paid for. The noise that was really added keeps within it.
-    mechanism, chosen
+    mechanism, chosen_mechanism
         The name of the mechanism that ran, and of the mechanism that it delegated to, if any.
-    asked, settings
+    question, settings
         The question and the mechanism's settings: public values.
     facts
         Further released numbers from the run, by name.
@@ -46,12 +43,12 @@ class Release(PrivateResult):
         Sentences for the reader: the choices with their reasons, and the promises about the result.
     simulated
         Whether the noise came from a seeded source: then the result is a trial, without any promise.
-    when
+    date
         The date of the run.
     relations
         The relations from :func:`discreet.release_relations`; `patterns` are then the items of the relations.
     citations, summary
-        Citations, that of the delegate first, and a summary of the mechanism in one sentence.
+        Citations, the delegate's first, and a summary of the mechanism in one sentence.
 
     Examples
     --------
@@ -67,26 +64,27 @@ class Release(PrivateResult):
     patterns: Patterns
     guarantee: Guarantee
     mechanism: str
-    asked: Mapping[str, Any] = field(default_factory=dict)
+    question: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     simulated: bool = False
-    when: str = ""
+    date: str = ""
     citations: tuple[str, ...] = ()
     summary: str = ""
-    chosen: str = ""
+    chosen_mechanism: str = ""
     relations: Rules | None = None
 
     @property
     def provenance(self) -> Provenance:
         """The facts about the run that accompany the patterns, in files too."""
-        fields = {provenance_name: getattr(self, name) for name, provenance_name in _PROVENANCE_NAMES.items()}
+        fields = {name: getattr(self, name) for name in _SHARED_FIELDS}
         return Provenance(guarantee=self.guarantee.stated(), simulated=self.simulated, **fields)
 
     def digest(self) -> str:
         """Return a hash of all released values, by which a ledger identifies this release."""
         table = self.patterns.to_arrow()
+        # All that is published: a file that was edited has a different digest.
         content = {
             "about": self.provenance.to_dict(),
             "people": [self.people, self.patterns.people_within],
@@ -107,6 +105,7 @@ class Release(PrivateResult):
         from ..registry import described
         from ..results import load_rows
 
+        # A release is stored as its table of patterns, with the release in the provenance.
         patterns = load_rows(path)
         provenance = patterns.provenance
         if (
@@ -116,11 +115,12 @@ class Release(PrivateResult):
             or provenance.mechanism is None
         ):
             raise InputError(f"{path} holds no release: discreet.load() reads other results.")
-        values = {name: getattr(provenance, stored_name) for name, stored_name in _PROVENANCE_NAMES.items()}
+        values = {name: value for name in _SHARED_FIELDS if (value := getattr(provenance, name)) is not None}
         return cls(
             patterns=patterns,
             guarantee=Guarantee.from_dict(provenance.guarantee.to_dict()),
             simulated=provenance.simulated,
+            # Looked up again, as summaries improve with versions and promise nothing.
             summary=described(provenance.mechanism)[0],
-            **{name: value for name, value in values.items() if value is not None},
+            **values,
         )

@@ -43,12 +43,9 @@ class NoisyCount(NamedTuple):
     margin: int
 
 
-def carry_out(case: Case, source: Source, stage: Callable[[str], object] | None = None) -> Release:
-    """Return the release of a case, its budget spent; with a seeded source it is marked as simulated.
-
-    `stage` is called with the name of each step that is paid for, before it is taken: the names are released.
-    """
-    return run_case(case, build_meter(case, source, stage))
+def carry_out(case: Case, source: Source, engine: Callable[[Any], Engine] = engine_of) -> Release:
+    """Return the release of a case, its budget spent; with a seeded source it is marked as simulated."""
+    return run_case(case, build_meter(case, source), engine)
 
 
 def run_case(case: Case, meter: Meter, engine: Callable[[Any], Engine] = engine_of) -> Release:
@@ -63,6 +60,7 @@ def run_case(case: Case, meter: Meter, engine: Callable[[Any], Engine] = engine_
     people = NoisyCount(case.people or 0, 0)
     if case.people is None:
         people = count_baskets(case.count_step, PEOPLE_SHARE, baskets, meter, engine)
+    # Noise may make the number negative, which no step could use.
     people_count = max(0, people.value)
     if case.required_count:
         baskets = baskets.holding(case.required_items)
@@ -71,24 +69,31 @@ def run_case(case: Case, meter: Meter, engine: Callable[[Any], Engine] = engine_
     if case.selects_items:
         item_codes, note = _select_items(baskets, item_codes, people_count + people.margin, meter, engine)
         notes.append(note)
+    # Items beyond the list cost time in every query, and no pattern may have them.
     baskets = restrict_items(baskets, item_codes)
     problem = replace(case.problem(len(item_codes), people_count), people_margin=people.margin)
     holders: NoisyCount | None = None
     if case.counts_required:
         holders = count_baskets(REQUIRED_STEP, REQUIRED_SHARE, baskets, meter, engine)
+        # Within the engine, supports are of the holders: the number of all people would widen every interval.
         problem = replace(problem, people=max(0, holders.value), people_margin=holders.margin)
+    # Without a public list, a bound on the codes would reveal the number of items.
     item_count = None if problem.item_count == MAX_LENGTH else problem.item_count
-    found = _run_mechanism(
+    selection = _run_mechanism(
         case, problem, SealedEngine(engine(baskets), item_count, max_baskets=meter.max_baskets), meter
     )
     if case.itemsets is None:
-        found = _drop_impossible_itemsets(found, problem)
-    patterns = _build_patterns(case, found, item_codes, people, holders)
+        # Given itemsets are counted unchanged: the user named them.
+        selection = _drop_impossible_itemsets(selection, problem)
+    patterns = _build_patterns(case, selection, item_codes, people, holders)
     if not case.has_public_items:
+        # A list of all items of the data in the result would publish them.
         patterns = _drop_unused_items(patterns)
     if not len(patterns):
+        # First, as the reader of an empty table looks for the reason.
         notes.insert(0, NOTHING)
-    mechanism = found.chosen or case.mechanism
+    # The settings that matter belong to the mechanism that did the work.
+    mechanism = selection.chosen or case.mechanism
     guarantee = Guarantee.of(
         case.budget, meter.charges, discovery_delta=case.discovery_delta, neighbours=case.neighbours, public=case.public
     )
@@ -96,15 +101,15 @@ def run_case(case: Case, meter: Meter, engine: Callable[[Any], Engine] = engine_
         patterns=patterns,
         guarantee=guarantee,
         mechanism=case.mechanism.name,
-        asked=case.record,
+        question=case.record,
         settings=settings_of(mechanism),
-        facts=({"most baskets of a person": meter.max_baskets} if case.baskets.several else {}) | dict(found.facts),
-        notes=(*notes, *found.notes),
+        facts=({"most baskets of a person": meter.max_baskets} if case.baskets.several else {}) | dict(selection.facts),
+        notes=(*notes, *selection.notes),
         simulated=meter.simulated,
-        when=datetime.now(UTC).date().isoformat(),
+        date=datetime.now(UTC).date().isoformat(),
         citations=tuple(dict.fromkeys((mechanism.citation, case.mechanism.citation))),
         summary=case.mechanism.summary,
-        chosen=found.chosen.name if found.chosen is not None else "",
+        chosen_mechanism=selection.chosen.name if selection.chosen is not None else "",
     )
     return replace(release, patterns=replace(patterns, provenance=release.provenance))
 
@@ -119,6 +124,7 @@ def count_baskets(
 
 def _cap_baskets(case: Case, meter: Meter, engine: Callable[[Any], Engine]) -> tuple[AnyBaskets, list[str]]:
     """Return baskets with a bounded number per person, and a note; the meter scales its noise to the bound."""
+    # A person with one basket moves each count by one, and needs no cap.
     if not case.baskets.several:
         return case.baskets, []
     cap = case.max_baskets
@@ -138,19 +144,20 @@ def _run_mechanism(case: Case, problem: Problem, engine: SealedEngine, meter: Me
     if problem.top is not None:
         problem = replace(problem, top=min(problem.top, problem.universe().up_to(problem.top)))
     if problem.top == 0 or problem.item_count == 0:
+        # An empty result has the form of any result, so that readers need no special case.
         no_counts = np.empty(0, np.float64) if case.question.counts else None
         return Found(itemsets=Itemsets.of([]), estimates=no_counts, low=no_counts, high=no_counts)
     return case.mechanism.run(engine, problem, part)
 
 
-def _drop_impossible_itemsets(found: Found, problem: Problem) -> Found:
+def _drop_impossible_itemsets(selection: Found, problem: Problem) -> Found:
     """Return the result without itemsets of an item and its ancestor: a plugin may know of no hierarchy."""
-    is_possible = problem.mark_antichains(found.itemsets)
+    is_possible = problem.mark_antichains(selection.itemsets)
     if is_possible.all():
-        return found
-    columns = {name: getattr(found, name) for name in ("estimates", "low", "high")}
+        return selection
+    columns = {name: getattr(selection, name) for name in ("estimates", "low", "high")}
     columns = {name: None if column is None else column[is_possible] for name, column in columns.items()}
-    return replace(found, itemsets=found.itemsets.take(np.flatnonzero(is_possible)), **columns)
+    return replace(selection, itemsets=selection.itemsets.take(np.flatnonzero(is_possible)), **columns)
 
 
 def _select_items(
@@ -161,6 +168,7 @@ def _select_items(
     selection = find(
         sealed, meter, ITEMS_STEP, ITEMS_SHARE, kept=MAX_SELECTION_ITEMS, least=1, longest=1, people=max_people
     )
+    # In the order of the list, which the codes of the problem keep.
     places = np.sort(selection.itemsets.codes)
     note = (
         f"The list of items was not given: {number_of(len(places), 'item was', 'items were')} found with noise, those "
@@ -171,21 +179,22 @@ def _select_items(
 
 
 def _build_patterns(
-    case: Case, found: Found, item_codes: Codes, people: NoisyCount, holders: NoisyCount | None
+    case: Case, selection: Found, item_codes: Codes, people: NoisyCount, holders: NoisyCount | None
 ) -> Patterns:
     """Return the patterns with labels and with the required items, in the order of their counts.
 
     Parameters
     ----------
-    found
+    selection
         The itemsets over `item_codes`, with estimates.
     item_codes
         The code on the item list for each code of the problem.
     people, holders
         The number of all people, and of the holders of the required items.
     """
-    codes = item_codes[found.itemsets.codes]
-    itemsets = Itemsets(*with_prefix(found.itemsets.offsets, codes, case.required_items))
+    # The mechanism numbers the items of its problem; the result has the codes of the list.
+    codes = item_codes[selection.itemsets.codes]
+    itemsets = Itemsets(*with_prefix(selection.itemsets.offsets, codes, case.required_items))
     threshold = case.problem(len(item_codes), max(0, people.value)).threshold
     # Among the top the required items are in any case: no pattern with them has more holders.
     adds_required = case.required_is_pattern and (
@@ -199,32 +208,34 @@ def _build_patterns(
         "unit": case.baskets.unit,
         "hierarchy": case.baskets.hierarchy,
     }
-    if found.estimates is None or not case.question.counts:
+    if selection.estimates is None or not case.question.counts:
         return Patterns(
             offsets=itemsets.offsets,
             codes=itemsets.codes,
+            # Without counts the order of the table is the order of the mechanism.
             counts=np.zeros(len(itemsets), np.int64),
             people=max(0, people.value),
             counted=False,
             **facts,
         )
-    estimates, low, high = found.estimates, found.low, found.high
+    estimates, low, high = selection.estimates, selection.low, selection.high
     if low is None or high is None:
         raise AssertionError("estimates come with an interval")
     if holders is not None:
         # A holder of a pattern is a holder of the required items.
-        within_holders = reconcile(*holders, estimates, low, high)
-        estimates, low, high = within_holders.estimates, within_holders.low, within_holders.high
+        holder_count, estimates, low, high = reconcile(*holders, estimates, low, high)
         if adds_required:
-            count, ends = float(within_holders.people), (holders.value - holders.margin, holders.value + holders.margin)
+            count, ends = float(holder_count), (holders.value - holders.margin, holders.value + holders.margin)
             estimates = np.concatenate(([count], estimates))
             low, high = np.concatenate(([min(ends[0], count)], low)), np.concatenate(([max(ends[1], count)], high))
-    reconciled = reconcile(*people, estimates, low, high)
-    estimates, low, high = reconciled.estimates, reconciled.low, reconciled.high
+    people_count, estimates, low, high = reconcile(*people, estimates, low, high)
     if case.baskets.several:
+        # After reconciling, which compares counts of drawn baskets: the intervals of the result are for
+        # weighed counts.
         low, high = cover_draw(estimates, low, high, max(0, people.value + people.margin))
     order = np.arange(len(itemsets))
     if case.itemsets is None:
+        # By estimates before rounding; of equal counts, shorter patterns first.
         order = np.lexsort((itemsets.sizes, -np.maximum(estimates, 0)))
     itemsets = itemsets.take(order)
     counts, low, high = whole_counts(estimates[order], low[order], high[order])
@@ -232,7 +243,7 @@ def _build_patterns(
         offsets=itemsets.offsets,
         codes=itemsets.codes,
         counts=counts,
-        people=reconciled.people,
+        people=people_count,
         low=low,
         high=high,
         **facts,
@@ -241,6 +252,7 @@ def _build_patterns(
 
 def _drop_unused_items(patterns: Patterns) -> Patterns:
     """Return the patterns over their own items alone: without a public list, the occurrence of an item is private."""
+    # Numbered anew, as gaps in the codes would show the number of items in the data.
     used_codes = np.unique(patterns.codes)
     codes = np.searchsorted(used_codes, patterns.codes).astype(np.int32)
     return replace(patterns, codes=codes, vocabulary=Vocabulary(patterns.vocabulary.take(used_codes)))

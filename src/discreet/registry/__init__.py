@@ -1,4 +1,4 @@
-"""Mechanisms, protocols and oracles by name, ours and those of plug-ins, and the one parser of their settings."""
+"""Mechanisms, protocols and oracles by name, ours and of plug-ins, and the parser of their settings."""
 
 from __future__ import annotations
 

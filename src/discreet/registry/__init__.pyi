@@ -1,6 +1,7 @@
 from ._entries import (
+    Category as Category,
     Entry as Entry,
-    What as What,
+    Listing as Listing,
     described as described,
     entry as entry,
     everything as everything,
@@ -11,6 +12,5 @@ from ._entries import (
     protocols as protocols,
     proven as proven,
 )
-from ._listing import Listing as Listing, describe_entry as describe_entry
 from ._plugins import Unfit as Unfit, blamed as blamed, load as load, package_of as package_of, points as points
 from ._settings import settle as settle

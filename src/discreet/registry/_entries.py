@@ -18,14 +18,17 @@ from importlib import import_module
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import MisuseError, name_options
-from ._listing import Listing
+from ..wording import RichDisplay
 from ._plugins import Unfit, blamed, load, package_of, points
 from ._settings import parse_settings
 
-What: TypeAlias = Literal["mechanism", "protocol", "oracle"]
+if TYPE_CHECKING:
+    from rich.console import Group
+
+Category: TypeAlias = Literal["mechanism", "protocol", "oracle"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,12 @@ class _Room:
     reserved_names: tuple[str, ...] = ()
 
 
-_ROOMS: dict[What, _Room] = {
+_HEADS: dict[Category, str] = {
+    "mechanism": "Mechanisms: a curator holds everyone's baskets",
+    "protocol": "Protocols: devices keep their baskets, and a collector asks",
+    "oracle": "Oracles: how one report is randomised",
+}
+_ROOMS: dict[Category, _Room] = {
     "mechanism": _Room("discreet.curator.mechanisms", (("curator", "Mechanism"),), "discreet.mechanisms"),
     "protocol": _Room("discreet.local.protocols", (("local", "Protocol"),), "discreet.protocols"),
     "oracle": _Room(
@@ -59,7 +67,7 @@ class Entry:
     ----------
     name
         Its name.
-    what
+    category
         ``"mechanism"``, ``"protocol"`` or ``"oracle"``.
     kind
         Its class.
@@ -70,7 +78,7 @@ class Entry:
     """
 
     name: str
-    what: What
+    category: Category
     kind: type[Any]
     proof: Path | None
     package: str
@@ -80,22 +88,29 @@ class Entry:
         """The reason why it may not be used; "" with a proof page."""
         if self.proof is not None and self.proof.is_file():
             return ""
+        # A page that is missing and a page that is not named have different fixes.
         missing = "say which one in its attribute proof"
         if self.proof is not None:
             missing = f"{self.proof.name} has to lie beside it"
         elif hasattr(self.kind, "proof"):
             missing += "; the one it inherits is about another"
-        return f"The {self.what} {self.name} of the package {self.package} has no proof page: {missing}."
+        return f"The {self.category} {self.name} of the package {self.package} has no proof page: {missing}."
 
     @property
     def model(self) -> str:
         """``"central"``: a curator holds the data; ``"local"``: devices keep them."""
-        return "central" if self.what == "mechanism" else "local"
+        return "central" if self.category == "mechanism" else "local"
 
     @property
     def summary(self) -> str:
         """One sentence about the method."""
+        # Converted, as the class of a plug-in may hold any object.
         return str(self.kind.summary)
+
+    @property
+    def description(self) -> str:
+        """The summary, or the reason why it may not be used."""
+        return f"{self.unproven} It is not run." if self.unproven else self.summary
 
     @property
     def citation(self) -> str:
@@ -105,14 +120,15 @@ class Entry:
     @property
     def answers(self) -> tuple[str, ...]:
         """The kinds of questions: top, threshold, itemsets; for an oracle: frequencies or mean."""
-        if self.what == "oracle":
+        if self.category == "oracle":
+            # Oracles for means have a method `worth`; the two kinds share no base class.
             return ("mean",) if hasattr(self.kind, "worth") else ("frequencies",)
-        return tuple(self.kind.answers) if self.what == "mechanism" else ("top",)
+        return tuple(self.kind.answers) if self.category == "mechanism" else ("top",)
 
     @property
     def guarantee(self) -> str:
         """The form of the promise, by its parameters."""
-        if self.what != "mechanism":
+        if self.category != "mechanism":
             return "epsilon" if self.kind.live else "epsilon, simulated only"
         return {
             True: "(epsilon, delta)",
@@ -123,8 +139,9 @@ class Entry:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings and their defaults. An oracle has none: its numbers follow from the question."""
-        if self.what == "oracle":
+        if self.category == "oracle":
             return {}
+        # An instance, as defaults may be computed when the object is made.
         default_object = self.kind()
         return {setting.name: getattr(default_object, setting.name) for setting in fields(self.kind)}
 
@@ -135,14 +152,39 @@ class Entry:
         """
         if self.unproven:
             raise MisuseError(self.unproven)
+        # Unknown names are refused before values are parsed: the message lists the names.
         defaults = self.settings
         for name in settings or {}:
             if name not in defaults:
                 offered = f"it has {', '.join(defaults)}" if defaults else "it has none"
                 raise MisuseError(f"{self.name} has no setting {name!r}: {offered}.")
-        if self.what == "oracle":
+        if self.category == "oracle":
             raise MisuseError(f"{self.name} is an oracle: it is made for one question, by its class.")
         return self.kind(**parse_settings(self.kind, settings or {}))
+
+
+class Listing(dict[str, Entry], RichDisplay):
+    """Entries by name, rendered as a list."""
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+        from rich.padding import Padding
+        from rich.text import Text
+
+        lines: list[Any] = []
+        last_category = ""
+        for entry in self.values():
+            # The entries come category by category, so a heading stands before the first entry of each.
+            if entry.category != last_category:
+                last_category = entry.category
+                lines.append(Text(f"{_HEADS[last_category]}\n", "bold underline"))
+            lines.append(
+                Text.assemble((entry.name, "bold"), f"  answers {', '.join(entry.answers)}; {entry.guarantee}")
+            )
+            for text, style in ((entry.description, ""), (entry.citation, "dim")):
+                lines.append(Padding(Text(text, style), (0, 0, 0, 2)))
+            lines.append(Text())
+        return Group(*lines)
 
 
 @cache
@@ -169,28 +211,26 @@ def described(name: str) -> tuple[str, tuple[str, ...]]:
     return ("", ()) if entry is None else (entry.summary, (entry.citation,))
 
 
-_TABLES: dict[What, Callable[[], dict[str, Entry]]] = {
-    "mechanism": lambda: mechanisms(),
-    "protocol": lambda: protocols(),
-    "oracle": lambda: oracles(),
-}
+_TABLES: dict[Category, Callable[[], Listing]] = {"mechanism": mechanisms, "protocol": protocols, "oracle": oracles}
 
 
 def everything() -> Listing:
     """Return every mechanism, protocol and oracle by name; names are unique over all kinds."""
+    # Not cached, as the three tables are.
     entries = Listing()
     for table in _TABLES.values():
         for entry_of_kind in table().values():
             if entry_of_kind.name in entries:
                 raise MisuseError(
-                    _describe_clash(entries[entry_of_kind.name], entry_of_kind.what, entry_of_kind.package)
+                    _describe_clash(entries[entry_of_kind.name], entry_of_kind.category, entry_of_kind.package)
                 )
             entries[entry_of_kind.name] = entry_of_kind
     return entries
 
 
-def entry(name: str, kind_name: What | None = None) -> Entry:
+def entry(name: str, kind_name: Category | None = None) -> Entry:
     """Return the entry of a name, of one kind or of any; the error about an unknown name lists all names."""
+    # A name of one category is looked up without importing further rooms.
     entries = everything() if kind_name is None else _TABLES[kind_name]()
     sort = kind_name or "mechanism, protocol or oracle"
     if not isinstance(name, str) or name not in entries:
@@ -225,7 +265,7 @@ def proven(kind: type[Any]) -> type[Any]:
     """Return a class of mechanisms, protocols or oracles; a class without a proof page is an error."""
     if kind in _PROVEN_KINDS:
         return kind
-    kind_name: What = next(kind_name for kind_name in _ROOMS if issubclass(kind, _base_classes(kind_name)))
+    kind_name: Category = next(kind_name for kind_name in _ROOMS if issubclass(kind, _base_classes(kind_name)))
     if reason := _build_entry(kind_name, kind, _package_name(kind)).unproven:
         if kind_name == "mechanism":
             reason += " To try it on known data, with seeded noise and marked as simulated: "
@@ -235,11 +275,12 @@ def proven(kind: type[Any]) -> type[Any]:
     return kind
 
 
-def _resolve(kind_name: What, value: Any, settings: Mapping[str, Any] | None, trying: bool) -> Any:
+def _resolve(kind_name: Category, value: Any, settings: Mapping[str, Any] | None, trying: bool) -> Any:
     if settings is not None and not isinstance(settings, Mapping):
         raise MisuseError.format(
             "{settings} are values by name, such as {{'selecting': '0.3'}}; {given!r:.80} was given.", given=settings
         )
+    # A name has settings beside it; an object has them in it.
     if isinstance(value, str):
         return entry(value, kind_name).make(settings)
     if not isinstance(value, _base_classes(kind_name)):
@@ -263,8 +304,9 @@ def _resolve(kind_name: What, value: Any, settings: Mapping[str, Any] | None, tr
     return value
 
 
-def _base_classes(kind_name: What) -> tuple[type[Any], ...]:
+def _base_classes(kind_name: Category) -> tuple[type[Any], ...]:
     room = _ROOMS[kind_name]
+    # By name, since the rooms import the registry.
     return tuple(getattr(import_module(f"discreet.{module}"), name) for module, name in room.kinds)
 
 
@@ -277,23 +319,25 @@ def _is_ours(kind: type[Any]) -> bool:
     return _package_name(kind) == "discreet"
 
 
-def _build_entry(kind_name: What, kind: type[Any], package: str) -> Entry:
-    """Return the entry of a class."""
-    return Entry(name=kind.name, what=kind_name, kind=kind, proof=_find_proof_page(kind_name, kind), package=package)
+def _build_entry(category: Category, kind: type[Any], package: str) -> Entry:
+    """Return the entry of a class of one category."""
+    return Entry(name=kind.name, category=category, kind=kind, proof=_find_proof_page(category, kind), package=package)
 
 
-def _find_proof_page(kind_name: What, kind: type[Any]) -> Path | None:
+def _find_proof_page(kind_name: Category, kind: type[Any]) -> Path | None:
     """Return the proof page of a class: the page that it names, or for ours the page of its name or module."""
+    # A class that was made in a session has no file, and so no page.
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     if not _is_ours(kind):
         page_name = vars(kind).get("proof")  # inherited, it would be about the parent
         return Path(file or "nowhere").parent / str(page_name) if page_name else None
     own_page = Path(file or "").with_name(f"{kind.name}.md")
     shared_page = own_page.with_name(f"{kind.__module__.rpartition('.')[2].replace('_', '-')}.md")
+    # Variants of a protocol share a page; a mechanism never does, as each has its own proof.
     return own_page if own_page.is_file() or kind_name == "mechanism" else shared_page
 
 
-def _find_entries(kind_name: What) -> dict[str, Entry]:
+def _find_entries(kind_name: Category) -> dict[str, Entry]:
     """Return the entries of one kind by name: classes of our room, and of plug-ins."""
     entries: dict[str, Entry] = {}
     room, bases = _ROOMS[kind_name], _base_classes(kind_name)
@@ -306,10 +350,11 @@ def _find_entries(kind_name: What) -> dict[str, Entry]:
     for point in points(room.group):
         package = package_of(point)
         _add(entries, _load_entry(point, package, kind_name, bases))
+    # By name: the order of files and of installed packages is arbitrary.
     return dict(sorted(entries.items()))
 
 
-def _load_entry(point: EntryPoint, package: str, kind_name: What, bases: tuple[type[Any], ...]) -> Entry:
+def _load_entry(point: EntryPoint, package: str, kind_name: Category, bases: tuple[type[Any], ...]) -> Entry:
     """Return the entry of a plug-in; an error names its package, because a broken plug-in stops every command."""
     plugin_name = f"The {kind_name} {point.name} of the package {package}"
     kind = load(point, plugin_name)
@@ -326,7 +371,7 @@ def _load_entry(point: EntryPoint, package: str, kind_name: What, bases: tuple[t
 
 
 def _check_readable(new_entry: Entry) -> None:
-    """Read all properties of an entry, so that a property of a plug-in that raises does so where it can be named."""
+    """Read all properties of an entry, so that an error of a property is raised beside the name of its plug-in."""
     if not isinstance(new_entry.name, str) or not new_entry.name:
         raise TypeError("its name is not a text")
     for name in ("unproven", "summary", "citation", "answers", "guarantee", "settings"):
@@ -335,7 +380,8 @@ def _check_readable(new_entry: Entry) -> None:
 
 def _add(entries: dict[str, Entry], new_entry: Entry) -> None:
     """Add an entry to the table of its kind; a name that is in use is an error."""
-    kind_name, package = new_entry.what, new_entry.package
+    kind_name, package = new_entry.category, new_entry.package
+    # A ledger records the name, so the name must mean one class.
     if new_entry.name in entries:
         raise MisuseError(_describe_clash(entries[new_entry.name], kind_name, package))
     if new_entry.name in _ROOMS[kind_name].reserved_names:
@@ -343,9 +389,9 @@ def _add(entries: dict[str, Entry], new_entry: Entry) -> None:
     entries[new_entry.name] = new_entry
 
 
-def _describe_clash(entry_in_use: Entry, kind_name: What, package: str) -> str:
+def _describe_clash(entry_in_use: Entry, kind_name: Category, package: str) -> str:
     """Return the message that a package defines an entry under a name that is in use."""
-    used_kind = entry_in_use.what
+    used_kind = entry_in_use.category
     both_text = f"two {kind_name}s" if used_kind == kind_name else f"a {used_kind} and a {kind_name}"
     return (
         f"There are {both_text} called {entry_in_use.name}, one of the package {entry_in_use.package} and one of "

@@ -1,7 +1,7 @@
 """Loading of plug-ins, so that an error of their code names the package.
 
 A plug-in is foreign code that runs at import: it may raise any exception, and may exit. An uncaught exit would end a
-command with status 0 and no output. Only an interrupt passes, as it comes from the user.
+command with status 0 and no output. Only an interrupt passes: the user sends it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def blamed(plugin_name: str, action: str = "used") -> Iterator[None]:
         yield
     except (KeyboardInterrupt, Unfit):
         raise
+    # Any exception: foreign code may raise SystemExit, which would end the command in silence.
     except BaseException as error:
         raise MisuseError(
             f"{plugin_name} cannot be {action} ({_render_error(error)}): mend or uninstall that package."
@@ -38,6 +39,7 @@ def points(group: str) -> list[EntryPoint]:
     try:
         return list(entry_points(group=group))
     except Exception:
+        # Asked one by one to find the package that is to blame.
         for distribution in distributions():
             with blamed(f"What the package {_get_name(distribution)} registers", "read"):
                 _ = distribution.entry_points

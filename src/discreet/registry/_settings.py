@@ -1,4 +1,4 @@
-"""The one parser of settings of mechanisms and protocols: the fields of their classes, from typed values."""
+"""The parser of settings of mechanisms and protocols: the fields of their classes, from typed values."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def settle(target: Any) -> None:
 
 @cache
 def _setting_hints(kind: Any) -> dict[str, Any]:
+    # Cached, as resolving the hints evaluates the text of each annotation.
     hints_of_class = get_type_hints(kind)
     return {setting.name: hints_of_class[setting.name] for setting in fields(kind)}
 
@@ -47,6 +48,7 @@ def parse_value(value: Any, hint: Any, name: str) -> Any:
             )
         return tuple(parse_value(part, hint_part, name) for part, hint_part in zip(parts, get_args(hint), strict=True))
     if hint is bool:
+        # Words that people type for switches; bool() would take "no" for true.
         if str(value).lower() in ("true", "yes", "on", "false", "no", "off"):
             return str(value).lower() in ("true", "yes", "on")
         raise MisuseError(f"{name} is on or off; {_describe_value(value)}.")
@@ -65,6 +67,7 @@ def parse_value(value: Any, hint: Any, name: str) -> Any:
         hint_part not in (int, NoneType) and get_origin(hint_part) is not Literal for hint_part in types
     ):
         return value
+    # The words of all literals of the type, for the test and for the message.
     words = [word for hint_part in types if get_origin(hint_part) is Literal for word in get_args(hint_part)]
     if isinstance(value, str) and value in words:
         return value

@@ -36,7 +36,7 @@ from ..baskets import (
     parse_labels,
     sort_labels,
 )
-from ..errors import InputError, LimitError, MisuseError, NobodyError
+from ..errors import EmptyDataError, InputError, LimitError, MisuseError
 from ..wording import number_of
 from ._baskets import BlockView, SparkBaskets, StoredBlocks, measure_blocks
 from ._blocks import map_to_blocks
@@ -184,7 +184,7 @@ class _Reader:
         """Check that rows have a person and a basket, and people one segment."""
         missing_keys = {"person": totals["rows_without_person"], "basket": totals["rows_without_basket"]}
         if not stored.people and not any(missing_keys.values()):
-            raise NobodyError(f"{self.name} has no rows.")
+            raise EmptyDataError(f"{self.name} has no rows.")
         for key, column in keys.items():
             rows = missing_keys[key]
             if rows and self.call.nulls == "error":

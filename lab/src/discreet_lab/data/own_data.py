@@ -19,7 +19,7 @@ from .set_aside import DIGESTS, FOR_DEVICES
 
 if TYPE_CHECKING:
     from discreet.baskets import Baskets
-    from discreet.registry import Entry, What
+    from discreet.registry import Category, Entry
 
 # Settings that define the wanted relations: equal for all lines, or the lines could not be compared.
 _RELATION_SETTINGS = ("how", "items", "support")
@@ -172,7 +172,7 @@ def _find_entry(experiment: Experiment, name: str) -> Entry:
     from discreet.registry import entry, mechanisms, protocols
 
     names_of_kind = {"mechanism": mechanisms(), "protocol": protocols()}
-    compared_kind: What = "mechanism" if experiment.measure in CURATOR else "protocol"
+    compared_kind: Category = "mechanism" if experiment.measure in CURATOR else "protocol"
     for kind, known_names in names_of_kind.items():
         if kind != compared_kind and name in known_names and name not in names_of_kind[compared_kind]:
             raise MisuseError(
