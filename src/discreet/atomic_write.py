@@ -73,7 +73,7 @@ def _explain_disk_errors(typed_path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Other errors are of the caller's own block, and pass unchanged.
+        # Further errors are of the caller's own block, and pass unchanged.
         if error.errno in _DISK_ERRORS:
             raise _build_write_error(typed_path, error) from error
         raise

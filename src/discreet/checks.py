@@ -16,7 +16,7 @@ from .errors import Message, MisuseError, build_message, name_options, render_op
 MAX_LENGTH = 2**30
 MAX_COUNT = 2**62
 
-# ASCII digits alone: Python would take 1_0 for ten, and digits of other scripts.
+# ASCII digits alone: Python would take 1_0 for ten, and digits of further scripts.
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
 _DIGITS = re.compile("[0-9]{1,18}")
 _RATIO = re.compile(r"\s*[+-]?[0-9]+\s*/\s*[0-9]+\s*", re.ASCII)
@@ -121,7 +121,7 @@ def parse_share(name: str, value: Any) -> Fraction:
 
 
 def parse_number(value: Any) -> Decimal | Fraction | None:
-    """Return a finite number exactly as its text: the float 0.07 is 7/100; None for any other value."""
+    """Return a finite number exactly as its text: the float 0.07 is 7/100; None for any further value."""
     if isinstance(value, bool):
         return None
     if isinstance(value, Fraction | Integral):
@@ -165,7 +165,7 @@ def parse_items(items: Any, name: str) -> list[Any]:
             option=name_options(name),
             given=items,
         )
-    # Such a name could not be written into any file, which would be found out after payment.
+    # A lone surrogate could not be written into any file, which would be found out after payment.
     if not all(is_text(item) for item in item_list if isinstance(item, str)):
         raise MisuseError.format(
             "{option} has a name that is not text (a lone surrogate): correct it first.", option=name_options(name)
@@ -194,7 +194,7 @@ def parse_lengths(lengths: Any) -> tuple[int, int]:
 
 
 def _parse_length_text(text: str) -> Any:
-    """Return a length, or a pair of lengths, from a text like 3, 2-4 or 2-; any other text unchanged."""
+    """Return a length, or a pair of lengths, from a text like 3, 2-4 or 2-; any further text unchanged."""
     low, dash, high = (part.strip() for part in text.partition("-"))
     if not _DIGITS.fullmatch(low) or (high and not _DIGITS.fullmatch(high)):
         return text

@@ -31,7 +31,7 @@ def check_unprotected(typed_path: Path) -> None:
 
 
 def _find_protected_kind(target: Path) -> str:
-    """Return the kind of a protected file as a phrase; "" for any other file."""
+    """Return the kind of a protected file as a phrase; "" for any further file."""
     base = next((target.name.removesuffix(end) for end in _LOG_SUFFIXES if target.name.endswith(end)), "")
     if target.name in SERVICE_FILES or base in SERVICE_FILES:
         return "is a file of a service"

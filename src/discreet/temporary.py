@@ -50,7 +50,7 @@ def make_temporary_directory(kind: str = "", parent: Path | None = None) -> Iter
 
 def _remove_folder(folder: Path) -> None:
     """Remove a directory, with a second attempt after a passing error: its contents are private."""
-    # Twice: a file that another thread writes meanwhile makes the first attempt fail.
+    # Twice: a file that a second thread writes meanwhile makes the first attempt fail.
     for _ in range(2):
         with suppress(OSError):
             shutil.rmtree(folder, ignore_errors=True)
@@ -136,7 +136,7 @@ def _is_own(path: Path) -> bool:
 
 
 def _lock_dead_file(path: Path) -> int | None:
-    """Lock a file of a dead process of this user and return its descriptor; None for any other file."""
+    """Lock a file of a dead process of this user and return its descriptor; None for any further file."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return None  # opening a pipe would wait for a writer

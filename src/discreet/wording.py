@@ -1,6 +1,6 @@
-"""Texts for people: escaped control characters, tables in notebooks, and hints for keywords of other libraries.
+"""Texts for people: escaped control characters, tables in notebooks, and hints for keywords of foreign libraries.
 
-Texts of data, files and other packages pass `printable` before they are printed. Nothing is computed here.
+Texts of data, files and foreign packages pass `printable` before they are printed. Nothing is computed here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 # The zero-width non-joiner and joiner, which Persian and many emoji need, and str.isprintable() refuses.
 JOINERS = "\u200c\u200d"
 
-# Hints by the keywords of other libraries: mlxtend, PyFIM, arules of R, Spark, efficient-apriori. Of several hints, a
+# Hints by the keywords of foreign libraries: mlxtend, PyFIM, arules of R, Spark, efficient-apriori. Of several hints, a
 # user reads the first hint with keywords of the function.
 _FOREIGN_HINTS = {
     ("max_len", "max_length", "maxlen", "zmax"): [
@@ -93,10 +93,10 @@ def find_hint(word: str, keywords: Collection[str]) -> Message | None:
 def check_keywords(caller: str, words: Iterable[str], keywords: Collection[str]) -> None:
     """Raise MisuseError with a hint if a word of a call is a keyword of a further library.
 
-    Other unknown words pass: Python refuses them. `caller` is the name of the function, `keywords` are its own.
+    Further unknown words pass: Python refuses them. `caller` is the name of the function, `keywords` are its own.
     """
     for word in words:
-        # A keyword of the function itself is no mistake, whatever other libraries mean by it.
+        # A keyword of the function itself is no mistake, though foreign libraries have it too.
         hint = None if word in keywords else _MOVED_HINTS.get((caller, word)) or find_hint(word, keywords)
         if hint is not None:
             raise MisuseError(hint)
@@ -185,7 +185,7 @@ def render_html(renderable: RenderableType) -> str:
     from rich.text import Text
 
     # Objects of discreet first: each knows the table or group that it is.
-    # Before the types of rich, which such an object may derive from.
+    # Before the types of rich, as an object of ours may derive from them.
     if hasattr(renderable, "__rich__"):
         return render_html(renderable.__rich__())
     if isinstance(renderable, Group):
@@ -197,7 +197,7 @@ def render_html(renderable: RenderableType) -> str:
     if isinstance(renderable, Text | str):
         text = escape(printable(str(renderable), keep="\n")).strip("\n").replace("\n", "<br>")
         return f"<p>{text}</p>" if text else ""
-    # Anything else as it would look in a terminal.
+    # Any further object is shown as a terminal shows it.
     text = escape(render_text(renderable, 110))
     return f'<pre style="line-height: 1.3; white-space: pre; overflow-x: auto">{text}</pre>'
 
