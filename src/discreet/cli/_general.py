@@ -21,17 +21,10 @@ _PANEL = "For every command"
 _MAX_TIMEOUT = 10**8  # seconds: three years; the timer of 32-bit systems holds 2^31
 
 
-def _set_verbose(value: bool) -> None:
-    if value:
-        _set_level(logging.INFO)
-
-
-def _set_quiet(value: bool) -> None:
-    if value:
-        _set_level(logging.ERROR)
-
-
-def _set_level(level: int) -> None:
+def _set_level(is_given: bool, level: int) -> None:
+    """Set the level of the log, if an option for it is given; two options for two levels are an error."""
+    if not is_given:
+        return
     log = logging.getLogger()
     if log.level not in (logging.WARNING, logging.NOTSET, level):
         raise MisuseError("--quiet and --verbose contradict each other: give one of them.")
@@ -60,7 +53,7 @@ def _hold_options(
         "--verbose",
         "-v",
         default=False,
-        callback=_set_verbose,
+        callback=lambda value: _set_level(value, logging.INFO),
         expose_value=False,
     ),
     quiet: bool = options.option(
@@ -69,7 +62,7 @@ def _hold_options(
         "--quiet",
         "-q",
         default=False,
-        callback=_set_quiet,
+        callback=lambda value: _set_level(value, logging.ERROR),
         expose_value=False,
     ),
     timeout: float | None = options.option(
