@@ -82,6 +82,7 @@ def draw_bars(
     >>> chart.height, "45.0" in chart.inline("supports")
     (50, True)
     """
+    # Counts are whole, so their scale has no step below 1.
     marks = ticks(0.0, reach(rows) if scale_end is None else scale_end, 1.0 if unit == "count" else 0.0)
     end = marks[-1]
     top = _SCALE_HEIGHT if with_scale else 0
@@ -112,6 +113,7 @@ def ticks(low: float, high: float, least_step: float = 0.0) -> tuple[float, ...]
     """
     if not (math.isfinite(high - low) and high > low):
         return (0.0, 1.0)
+    # Steps are 1, 2 or 5 times a power of ten: numbers that a reader adds without effort.
     rough = max((high - low) / _TICKS, least_step)
     size = 10.0 ** math.floor(math.log10(rough))
     # The small factors keep a step of 0.1 + 0.2 from counting as larger than 0.3.
@@ -157,6 +159,7 @@ def _row(row: Bar, top: int, end: float, unit: Unit, digits: int, min_width: int
 
 def _whiskers(bounds: tuple[float, float], end: float, middle: int) -> Markup:
     low, high = (_place(bound, end) for bound in bounds)
+    # A cap marks an end of an interval; an end outside of the scale has none, as the interval goes on.
     caps = (
         line(x, middle - 4, x, middle + 4) for x, bound in zip((low, high), bounds, strict=True) if 0 <= bound <= end
     )
@@ -174,6 +177,7 @@ def _bar_text(row: Bar, unit: Unit, digits: int) -> str:
 
 def _place(value: float, end: float) -> str:
     """Return a horizontal place as a percentage, kept inside the picture."""
+    # A value outside the scale is drawn at its end: beyond it would cover the texts.
     part = value / end if math.isfinite(value) else 0.0
     return f"{100 * min(max(part, 0.0), 1.0):.2f}%"
 

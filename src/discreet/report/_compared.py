@@ -28,6 +28,7 @@ def difference_picture(differences: Differences, rows: int = _SLOPES) -> Picture
     drawings = _draw_slopes(differences, parse_positive("rows", rows), _PICTURE_WIDTH)
     if not drawings:
         raise MisuseError("There is nothing to draw: no pattern is on both lists and can be compared.")
+    # A picture travels without its page, so it carries the status itself.
     marks = {"simulated": (SIMULATED,), "exact": (NOT_PRIVATE,), "private": ()}[differences.standing]
     notes = (*marks, *differences.warnings, *differences.notes)
     return mount_drawings(drawings, heading=differences.headline, notes=notes)
@@ -130,6 +131,7 @@ def _draw_slopes(differences: Differences, row_count: int, *widths: int) -> list
 
 def _largest_changes(differences: Differences) -> list[tuple[Difference, str]]:
     """Return the pattern that grew most and the pattern that fell most, with the words."""
+    # Clear changes come first in the order of their size, so the first of each direction is the largest.
     words = {"more": "grew most", "less": "fell most"}
     rows = ((next((row for row in differences.clear if row.change == change), None), words[change]) for change in words)
     return [(row, text) for row, text in rows if row is not None]

@@ -71,6 +71,7 @@ def _bars_of(rows: Sequence[Trials], advice: Advice, kind: str, *, with_epsilon:
         label = f"{row.name}, epsilon {shown(row.epsilon)}" if with_epsilon else row.name
         label += " · recommended" if row.mechanism == advice.recommended else ""
         if spread is not None:
+            # A share of patterns is from 0 to 1; a standard deviation may reach beyond.
             low, high = max(0.0, spread.mean - spread.deviation), spread.mean + spread.deviation
             high = min(1.0, high) if kind == "found" else high
             bars.append(Bar(clean(label, _LABEL_COLUMNS), spread.mean, low, high))

@@ -131,6 +131,7 @@ def contents_of(
     # The order of an exact result means nothing: the largest counts come first.
     if isinstance(result, Patterns) and guarantee is None and result.counted:
         result = result.sort()
+    # A file may have keys of any kind; headings are text.
     question = {str(name): value for name, value in (provenance.question or {}).items()}
     if isinstance(result, Rules) and result.how is not None:
         question = {"how": result.how} | question
@@ -184,6 +185,7 @@ def _question_text(name: str, value: Any, unit: str) -> tuple[str, str]:
 
 def _value_text(value: Any) -> str:
     """Return a value of a question or of settings for a reader."""
+    # Before numbers, as a truth value is an integer in Python.
     if isinstance(value, bool) or value is None:
         return "yes" if value else "no" if value is False else "not set"
     if isinstance(value, int):

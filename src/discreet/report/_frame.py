@@ -105,6 +105,7 @@ def style(status: PageStatus) -> str:
     """Return the style sheet of a page of this status."""
     status_text = STATUS_TEXTS.get(status)
     marks = {"word": status.upper(), "small": status, "said": status_text}
+    # Texts of the status are constants of this package, so that they need no escape in a style sheet.
     marked = "" if status_text is None else read_static("standing.css") % marks
     sheets = "".join(map(read_static, ("page.css", "drawings.css", "print.css")))
     return f"{variables()}{sheets}{marked}{night()}"
@@ -117,6 +118,7 @@ def drawing_style() -> str:
 
 def policy(sheet: str, script: str = "") -> str:
     """Return the content security policy that allows this style sheet and this script, and nothing else."""
+    # The hash admits this text alone: an injected script has a different hash, and does not run.
     script_source = f"; script-src {_hash_source(script)}" if script else ""
     return f"default-src 'none'; style-src {_hash_source(sheet)}{script_source}; {_NO_BASE}"
 

@@ -58,6 +58,7 @@ class GraphPicture:
         """Return the most frequent pairs and triples up to the limits."""
         sizes = patterns.sizes
         limits = {2: _PAIRS, 3: _TRIPLES}
+        # A dictionary keeps the order of discovery: the most frequent items have the smallest numbers.
         items: dict[int, None] = {}
         chosen_rows: dict[int, list[int]] = {2: [], 3: []}
         for row in np.argsort(-patterns.counts, kind="stable").tolist():
@@ -83,6 +84,7 @@ class GraphPicture:
     def radii(self) -> NDArray[np.float64]:
         """Return the radius in pixels of each item's circle: its area grows with the count."""
         largest_count = max(self.single.values(), default=1)
+        # Noisy counts may be negative, and a circle has no negative area.
         parts = [max(self.single.get(code, 0), 0) / max(largest_count, 1) for code in self.items]
         return np.array([5 + 13 * math.sqrt(part) for part in parts])
 
@@ -143,6 +145,7 @@ def draw_graph(picture: GraphPicture, width: int = PAGE_WIDTH) -> Drawing:
     half = np.maximum(picture.reach, [text_width(label) / 2 for label in labels])
     boxes = np.column_stack([half, picture.reach, picture.reach + _LABEL_HEIGHT])
     room = width - 2.0 * _EDGE
+    # The area follows from the boxes, so that few items make a small picture and many a large one.
     area = _AREA_FACTOR * float((2 * half * (boxes[:, 1] + boxes[:, 2])).sum())
     used_width = min(room, 1.35 * math.sqrt(area))
     margin = (room - used_width) / 2

@@ -30,6 +30,7 @@ def settle_nodes(nodes: int, links: Sequence[tuple[int, int]], inside: Box) -> P
     >>> settle_nodes(2, [(0, 1)], (0, 0, 100, 60)).round().tolist()
     [[100.0, 30.0], [0.0, 30.0]]
     """
+    # From a circle: a random start would give a different picture at each call.
     angles = 2 * math.pi * np.arange(nodes) / max(nodes, 1)
     places = np.column_stack([np.cos(angles), np.sin(angles)])
     starts, ends = (np.array([link[side] for link in links], np.int64) for side in (0, 1))
@@ -95,6 +96,7 @@ def separate_boxes(places: Places, boxes: Places, width: float) -> tuple[Places,
     # Two boxes at one place would be pushed in no direction.
     places += np.column_stack([np.zeros(len(places)), 0.01 * np.arange(len(places))])
     for _ in range(_STEPS):
+        # Each step moves boxes back inside first, so that pushing cannot drive them out.
         places[:, 0] = np.clip(places[:, 0], left, right)
         sides = places[:, None, 0] - places[None, :, 0]
         middle = places[:, 1] + (below - above) / 2

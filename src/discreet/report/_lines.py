@@ -52,6 +52,7 @@ def draw_lines(rows: Sequence[DrawnLine], budgets: Sequence[float], *, title: st
     """
     label = max((len(row.label) for row in rows), default=0)
     right = PAGE_WIDTH - max(110, 30 + 7 * label)
+    # Each label needs a row, so the drawing grows with the number of lines.
     height = max(_MIN_HEIGHT, _HEAD + _FOOT + 18 * len(rows))
     ends = [value for row in rows for value in row.values if math.isfinite(value) and (share or value > 0)]
     marks = (0.0, 0.25, 0.5, 0.75, 1.0) if share else _factors(min(ends, default=1.0), max(ends, default=1.0))
@@ -114,6 +115,7 @@ def _select_points(row: DrawnLine, budgets: Sequence[float], share: bool) -> lis
 
 def _select_marks(budgets: Sequence[float], x: Callable[[float], float]) -> list[float]:
     """Return the budgets with room for their numbers below the drawing."""
+    # Budgets may lie close together on the scale, and overlapping numbers cannot be read.
     marks: list[float] = []
     for value in budgets:
         if not marks or x(value) - x(marks[-1]) >= _MARK_GAP:

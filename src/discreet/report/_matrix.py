@@ -85,6 +85,7 @@ def draw_matrix(squares: Sequence[Square], *, title: str, symmetric: bool = Fals
             continue
         descriptions.append(square.description)
         x, y = left_edge + _SQUARE * across_at[column_of], top_edge + _SQUARE * down_at[row_of]
+        # At least a faint colour: a white square would look like a missing pair.
         shade = min(max(square.shade, 0.05), 1.0)
         tip, size = element("title", square.description), {"width": _SQUARE - 2, "height": _SQUARE - 2}
         parts.append(element("rect", tip, x=x + 1, y=y + 1, **size, fill=LIFTS[-1], fill_opacity=f"{shade:.2f}"))
@@ -148,6 +149,7 @@ def _names(labels: Mapping[Hashable, Sequence[Item]]) -> dict[Hashable, str]:
     >>> [name.strip("\u2068\u2069") for name in names.values()]
     ['alarm clo…kelike red', 'alarm clo…like green']
     """
+    # Cut names may become equal, and equal names would merge two rows.
     short_names = {key: plain_itemset(items, _NAME_COLUMNS) for key, items in labels.items()}
     name_counts = Counter(short_names.values())
     for key, items in labels.items():

@@ -38,6 +38,7 @@ def overview(pages: Sequence[SegmentPage], title: str) -> str:
     contents = contents_of(patterns, title)
     # The question of all segments names no segment, and no mechanism that was chosen for one segment.
     question = {name: value for name, value in contents.question.items() if name != "Segment"}
+    # The mechanism that `auto` chose may differ from segment to segment, so it is not named.
     mechanism = (patterns.provenance or Provenance()).mechanism or ""
     contents = replace(contents, question=question, mechanism=mechanism)
     counted_pages = [page for page in pages if page.patterns.counted and page.patterns.people > 0]
@@ -80,6 +81,7 @@ def _segment_table(pages: Sequence[SegmentPage]) -> Markup:
 
 def _supports_by_pattern(pages: Sequence[SegmentPage]) -> dict[frozenset[Item], list[float]]:
     """Return the support of each pattern in every segment, nan if it is not listed; the largest sums first."""
+    # By itemset and not by code: each segment has its own vocabulary.
     supports: dict[frozenset[Item], list[float]] = {}
     for index, page in enumerate(pages):
         for pattern in page.patterns:

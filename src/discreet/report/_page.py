@@ -122,6 +122,7 @@ def people_ends(patterns: Patterns) -> tuple[str, str] | None:
 
 
 def _ends_text(count: int, low: float, high: float) -> tuple[str, str]:
+    # The digits of the count: an end with more digits would suggest more precision than the count has.
     step = step_of(count, min(high - count, count - low))
     return count_end_text(low, math.floor, step), count_end_text(high, math.ceil, step)
 
@@ -142,6 +143,7 @@ def split_by_level(patterns: Patterns) -> list[tuple[str, Patterns]]:
 
 def _graphs(patterns: Patterns) -> list[tuple[str, GraphPicture]]:
     """Return the graph of all items that occur together, and the graph of each level; nothing without items."""
+    # Patterns on no level have items of several levels, and a graph of them alone would mislead.
     levels = [level for level in levels_in(patterns) if level != MIXED_LEVELS]
     graphs = [("", GraphPicture.of(patterns))]
     graphs += [(level_text(level), GraphPicture.of(patterns.where(level=level))) for level in levels]
@@ -175,6 +177,7 @@ class SurestRule(NamedTuple):
 
 def _surest_rule(rules: Rules) -> SurestRule | None:
     """Return the rule with the largest confidence, or with the largest lower end; None where no end is a number."""
+    # By the lower end, so that noise alone makes no rule the surest.
     confidences = rules.low if rules.low is not None else rules.measure("confidence")
     if not len(rules) or np.isnan(confidences).all():
         return None

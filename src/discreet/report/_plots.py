@@ -43,15 +43,18 @@ def plot(result: Patterns | Rules, kind: str | None = None, rows: int = 30, leve
     level
         The level of the hierarchy that is drawn; None for all levels.
     """
+    # Checked before the level is applied: a wrong number is reported at once.
     row_count = parse_positive("rows", rows)
     result = result if level is None else result.where(level=level)
     kinds = _pattern_kinds(result, row_count) if isinstance(result, Patterns) else _rule_kinds(result, row_count)
+    # The first kind suits most results: bars for patterns, points for rules.
     name = next(iter(kinds)) if kind is None else kind
     if name not in kinds:
         subject = "Patterns are" if isinstance(result, Patterns) else f"{result.kind.capitalize()} are"
         raise MisuseError(f"{subject} drawn as {' or '.join(map(repr, kinds))}; {kind!r} was given.")
     if not len(result):
         raise MisuseError("There is nothing to draw: nothing was found.")
+    # A picture travels alone, so that it states its guarantee or that it has none.
     notes = promise_lines(result) or ([NOT_PRIVATE] if not result.noisy else [])
     return mount_drawings([kinds[name]()], heading=_heading(result), notes=notes)
 
@@ -71,6 +74,7 @@ def chart(patterns: Patterns, rows: int = 30) -> Drawing:
 
 def draw_pieces(patterns: Patterns) -> list[tuple[Drawing, Drawing]]:
     """Return the bars of patterns in pieces that fit on paper, each for a page and for a telephone, on one scale."""
+    # One scale for all pieces, so that bars on two sheets of paper can be compared.
     bars = bars_of(patterns)
     title, unit = _bar_title(patterns)
     scale_end = reach(bars)

@@ -28,6 +28,7 @@ _LIST_COLUMNS, _TIP_COLUMNS = {PAGE_WIDTH: 90, PHONE_WIDTH: 40}, 120  # of a rul
 
 def draw_scatter(rules: Rules, width: int = PAGE_WIDTH) -> Drawing:
     """Return the first rules as points; a line through a point is the interval of its confidence."""
+    # The first rules are the surest, as rules are sorted by confidence.
     points = rules[:POINTS]
     supports, confidences, lifts = (points.measure(measure).tolist() for measure in ("support", "confidence", "lift"))
     marks = ticks(0.0, max([support for support in supports if math.isfinite(support)], default=0.0))

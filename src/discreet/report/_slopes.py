@@ -68,6 +68,7 @@ def draw_slopes(rows: Sequence[Slope], *, title: str, names: tuple[str, str], wi
     """
     ends = [end for row in rows for end in (row.before, row.after)]
     marks = ticks(min(ends, default=0.0), max(ends, default=1.0))
+    # Names need more room than lines: a slope is read at any width, a cut name is not.
     room = max(112, width * 3 // 8)  # of the names
     left_x, right_x = _VALUE + _LEADER, width - room - _VALUE - _LEADER - 4
     digits = digits_of(marks) + 1 if marks[0] == 0 else 1
@@ -141,6 +142,7 @@ def build_labels(rows: Sequence[Slope], room: float) -> list[list[str]]:
     >>> [" / ".join(label) for label in build_labels([Slope(("tea", "milk"), 0.1, 0.2, True)], 40)]
     ['\u2068tea\u2069, / \u2068milk\u2069']
     """
+    # Equal labels get more rows first, which shows more of the names, and numbers only if that is not enough.
     labels = [_label(row.names, room, _ROWS) for row in rows]
     for max_rows in (_MAX_ROWS, 0):
         times = Counter(map(tuple, labels))
@@ -241,7 +243,9 @@ def spread_labels(
     >>> spread_labels([10.0, 10.0, 198.0], 8.0, 190.0)
     [8.0, 26.0, 190.0]
     """
+    # One row each, if no label has more.
     sizes = [_GAP] * len(places) if label_heights is None else label_heights
+    # Labels keep the order of their dots, so that no two leaders cross.
     order = sorted(range(len(places)), key=lambda index: (places[index], index))
     # Less its offset from the first label, each place only has to keep the order: labels of a group share one place.
     before = [0.0]

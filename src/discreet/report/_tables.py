@@ -171,6 +171,7 @@ def pattern_table(patterns: Patterns) -> Markup:
         counts = patterns.counts.tolist()
         bounds = shown_bounds(patterns)
         ends = bounds or [(-math.inf, math.inf)] * len(counts)
+        # The smaller reach decides: every digit above the noise of either side is shown.
         margins = [min(high - count, count - low) for count, (low, high) in zip(counts, ends, strict=True)]
         steps = [
             step_of(count, math.inf if math.isnan(margin) else margin)
@@ -279,6 +280,7 @@ def charge_table(guarantee: Guarantee, reports: int = 0, people: Mapping[str, in
     people
         The number of people asked in each round, by its name, for the known rounds.
     """
+    # A mechanism that ignores the data spends nothing, and an empty table would look like a mistake.
     if not guarantee.charges:
         return Markup("<p>Nothing was spent: the result does not depend on anybody’s data.</p>\n")
     if guarantee.model == "local":
@@ -288,6 +290,7 @@ def charge_table(guarantee: Guarantee, reports: int = 0, people: Mapping[str, in
     for charge in guarantee.charges:
         steps.setdefault(charge.what, []).append(charge)
     heads = [_step_text(name, charges) for name, charges in steps.items()]
+    # Exact fractions add up without rounding, so that the shares of the steps sum to the whole.
     losses = [sum((_loss_of(charge, pure) for charge in charges), Fraction(0)) for charges in steps.values()]
     cap = guarantee.epsilon if guarantee.rho is None else guarantee.rho
     remainder = cap - sum(losses)
@@ -339,6 +342,7 @@ def _curve_table(guarantee: Guarantee) -> Markup:
         "The same promise at other deltas: each row holds, for every event, with a factor of e to its epsilon and its "
         "delta added."
     )
+    # Rounded up: a smaller epsilon than the true one would promise too much.
     heads = [rounded(delta, digits=3) for delta, _ in rows]
     epsilons = TableColumn("Epsilon", [rounded(epsilon, digits=3) for _, epsilon in rows])
     return table("Delta", heads, [epsilons], caption, sorts=False)

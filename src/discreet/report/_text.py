@@ -40,6 +40,7 @@ def clean(text: object, max_columns: int = NAME_COLUMNS) -> str:
     letters = printable(str(text)[: 4 * max_columns])
     if count_columns(letters) <= max_columns and len(str(text)) <= 4 * max_columns:
         return letters
+    # One column is for the ellipsis.
     used_columns, shown_letters = 1, []
     for letter in letters:
         used_columns += _letter_columns(letter)
@@ -86,6 +87,7 @@ def _relative_width(letter: str) -> float:
 
 def fit_text(text: str, room: float) -> str:
     """Return a text cut to a width in pixels, with an ellipsis at a cut."""
+    # Most labels fit, and are not taken apart.
     if text_width(text) <= room:
         return text
     width, shown_letters = text_width("…"), []
@@ -156,6 +158,7 @@ def step_of(value: float, margin: float = math.inf) -> int:
     >>> step_of(123_456), step_of(123_456, 900), step_of(123_456, 20)
     (100, 100, 1)
     """
+    # Powers of ten alone: rounding to multiples of five would look like exact digits.
     size = 1
     while math.isfinite(value) and abs(round(value / size)) >= 10**_DIGITS and 5 * 10 * size <= margin:
         size *= 10

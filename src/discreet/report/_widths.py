@@ -50,6 +50,7 @@ def _margin_text(margin: float) -> str:
 
 def _trend_by_size(patterns: Patterns, margins: Sequence[float], rows: Sequence[int]) -> str:
     """Return a sentence where all patterns of more items have wider intervals than shorter ones, or all narrower."""
+    # Sizes are compared by ranges: means would call a trend where ranges overlap.
     by_size: dict[int, list[float]] = {}
     for row in rows:
         by_size.setdefault(int(patterns.sizes[row]), []).append(margins[row])

@@ -44,7 +44,7 @@ class Common:
     conflicting: frozenset[str]
 
     @classmethod
-    def of(cls, before: Patterns, after: Patterns, names: tuple[str, str]) -> Common:
+    def find(cls, before: Patterns, after: Patterns, names: tuple[str, str]) -> Common:
         """Return the obstacles to a comparison of two results with these names."""
         return cls(
             _scope_differences(before, after), _cap_conflict(before, after, names), _conflicting_items(before, after)
@@ -72,6 +72,7 @@ class Common:
 
 def _cap_conflict(before: Patterns, after: Patterns, names: tuple[str, str]) -> str:
     """Return the reason why different caps on baskets forbid a comparison; "" for equal caps."""
+    # A cap changes the baskets that are counted, so equal data would show different supports under two caps.
     first_cap, second_cap = cap_of(before), cap_of(after)
     if first_cap == second_cap:
         return ""
@@ -115,6 +116,7 @@ def _conflicting_items(before: Patterns, after: Patterns) -> frozenset[str]:
         # Without a hierarchy an item stands for itself alone, with one it includes the items below it.
         hierarchy, flat = (later, before) if earlier is None else (earlier, after)
         return frozenset(() if hierarchy is None else {*hierarchy.parents.values()} & {*map(str, flat.vocabulary)})
+    # On a single level, an item on a different level is a different item, even below the same parents.
     on_level = any(_level_of(patterns) is not None for patterns in (before, after))
     labels = {*map(str, before.vocabulary), *earlier.heights} & {
         *map(str, after.vocabulary),
@@ -133,6 +135,7 @@ def _conflicting_items(before: Patterns, after: Patterns) -> frozenset[str]:
 
 def _level_of(patterns: Patterns) -> Any:
     """Return the single level of a result; None for several levels, and without a hierarchy."""
+    # The question states the level in full; a hierarchy alone shows it only if all items are on one level.
     question = provenance_of(patterns).question
     if question is not None:
         return question.get("level")
@@ -180,6 +183,7 @@ def notes_of(
 
 def _combined_loss(before: StatedGuarantee, after: StatedGuarantee) -> Iterator[str]:
     """Yield the sentence on the privacy loss of a person in both data sets."""
+    # Losses under different neighbour relations are different promises, and their sum would promise nothing.
     if before.neighbours == after.neighbours:
         epsilon = (before.epsilon or Fraction(0)) + (after.epsilon or Fraction(0))
         delta = (before.delta or Fraction(0)) + (after.delta or Fraction(0))

@@ -126,6 +126,7 @@ class Comparison(Result):
 
     def at(self, epsilon: Any) -> tuple[Trials, ...]:
         """Return the trials at one epsilon."""
+        # Budgets are exact fractions: a float such as 0.1 is compared as the decimal number that the user typed.
         value = exact_number(epsilon) if isinstance(epsilon, int | float | str | Fraction) else None
         rows = tuple(row for row in self.rows if row.epsilon == value)
         if not rows:
@@ -153,6 +154,7 @@ class Comparison(Result):
         from rich.console import Group
         from rich.text import Text
 
+        # The warning comes first: a table without it could be copied as a public result.
         head = [Text(self.warning, style="bold"), Text(f"\n{self.headline}.")]
         tables = [part for advice in self.advice for part in (Text(), self._table(advice, rows))]
         return Group(*head, *tables, *(Text(f"\n{line}") for line in self.lines()))
@@ -162,6 +164,7 @@ class Comparison(Result):
 
         title = f"Epsilon {shown(advice.epsilon)}"
         table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
+        # Columns do not wrap: a number broken over two lines is read as two numbers.
         for head in _COLUMN_NAMES:
             table.add_column(head, justify="right" if head.strip() else "left", no_wrap=True)
         for row in self.at(advice.epsilon)[:rows]:
@@ -172,6 +175,7 @@ class Comparison(Result):
         """Return an Arrow table, a row per mechanism and epsilon; `_spread` is the deviation from run to run."""
         import pyarrow as pa
 
+        # Each number over the runs is computed once per row, and not once per column.
         numbers = [row.numbers() for row in self.rows]
         return pa.table(
             {
@@ -189,6 +193,7 @@ class Comparison(Result):
         """Return all values as plain values, the warning first."""
         return {
             "discreet": self.FORM,
+            # First in the file, so that a person who opens it reads the warning before any number.
             "standing": self.standing,
             "warning": self.warning,
             "on": self.on,
@@ -217,6 +222,7 @@ class Comparison(Result):
 
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        # A message of a file has no template, so its text stands for both of its forms.
         refused = {str(name): Message(str(reason), str(reason)) for name, reason in values["refused"].items()}
         return read_fields(cls, {**values, "rows": values["trials"]}, refused=refused)
 
@@ -237,6 +243,7 @@ def _cells(row: Trials) -> list[str]:
 
 def with_spread(spread: RunSpread) -> str:
     """Return a share in percent, with its spread in points."""
+    # A spread has the digits of its mean: more would suggest a precision that the runs do not have.
     digits = 0 if spread.mean >= 0.1 else 1 if spread.mean >= 0.01 else 2
     return f"{percent(spread.mean)} ± {100 * spread.deviation:.{digits}f}"
 

@@ -140,6 +140,8 @@ class Differences(Result):
     @property
     def noisy(self) -> bool:
         """Return whether a difference may be noise: not for two exact results."""
+        # A loaded file states no guarantee of each side; widths of intervals and the coverage show whether noise was
+        # added.
         return any(row.low != row.high for row in self.rows) or self.coverage < 100
 
     @property
@@ -170,6 +172,7 @@ class Differences(Result):
         return str(draw_with("difference_rows", self, len(self) if rows is None else rows))
 
     def _text(self, rows: int | None) -> str:
+        # Text and not a table: names of items may be long, and a narrow terminal would cut the numbers.
         rows_shown = self.rows[:rows]
         lines = [
             self.headline,
@@ -196,6 +199,8 @@ class Differences(Result):
         """Return an Arrow table: `items`, `before`, `after`, `difference`, `low`, `high`, `change`, `clear`."""
         import pyarrow as pa
 
+        # Items are text in the table: an Arrow list has one type, and the two results may have different
+        # vocabularies.
         names = ("before", "after", "difference", "low", "high", "change", "clear")
         kinds = dict.fromkeys(names, pa.float64()) | {"change": pa.large_string(), "clear": pa.bool_()}
         rows = [
@@ -265,14 +270,17 @@ def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Di
     >>> [(sorted(row.items), row.change, round(row.difference, 2)) for row in discreet.diff(march, april)]
     [(['milk'], 'less', -0.2), (['tea'], 'more', 0.2)]
     """
+    # Counts of baskets and counts of people have different sensitivities and different meanings.
     earlier, later = _patterns(before), _patterns(after)
     if earlier.unit != later.unit:
         raise MisuseError(f"One result counts {earlier.unit}, the other {later.unit}: they cannot be compared.")
+    # Names of files tell two months apart, where before and after would not.
     titles = (_name(before, "before"), _name(after, "after")) if names is None else (str(names[0]), str(names[1]))
     # A hierarchy turns numbers of products into names: then the names of both lists are compared.
     as_text = earlier.vocabulary.numeric != later.vocabulary.numeric
     earlier_rows, later_rows = _rows_by_itemset(earlier, as_text), _rows_by_itemset(later, as_text)
-    common = Common.of(earlier, later, titles)
+    common = Common.find(earlier, later, titles)
+    # Only compared patterns share the failure probability: an unlisted pattern has no interval that could fail.
     compared_count = sum(common.covers(items) for items in earlier_rows.keys() & later_rows.keys())
     stretch = stretch_of(sum(interval_count_of(patterns, compared_count) for patterns in (earlier, later)))
     bounds = _bounds(earlier, stretch), _bounds(later, stretch)
@@ -285,6 +293,7 @@ def diff(before: Any, after: Any, *, names: tuple[str, str] | None = None) -> Di
         )
         for items in {**earlier_rows, **later_rows}
     ]
+    # Rounded, so that rounding errors of floats do not decide the order of equal changes.
     rows.sort(key=lambda row: (_ORDER[row.change], -abs(round(_change_of(row), 12)), sorted(map(str, row.items))))
     noisy = earlier.noisy or later.noisy
     return Differences(
@@ -304,6 +313,7 @@ Bounds: TypeAlias = tuple[float, float, float]
 def _read_row(values: Any) -> Difference:
     """Return a difference from plain values; a `ValueError` for impossible values."""
     items = values["items"]
+    # In Python `True` is an integer, but no item of a file is a truth value.
     are_numbers = all(isinstance(item, int) and not isinstance(item, bool) for item in items)
     if not isinstance(items, list) or not (are_numbers or all(isinstance(item, str) for item in items)):
         raise ValueError("items must be all whole numbers or all names, in lists")
@@ -386,10 +396,12 @@ def _bounds(patterns: Patterns, stretch: float) -> list[Bounds]:
 def _row(items: frozenset[Item], before: Bounds | None, after: Bounds | None, *, comparable: bool) -> Difference:
     """Return the difference of an itemset, given its bounds in each result."""
     before_support, after_support = (None if bounds is None else bounds[0] for bounds in (before, after))
+    # Incomparable supports keep their numbers, but get no interval, as no difference has a meaning.
     if not comparable:
         return Difference(items, before_support, after_support, None, None, "incomparable")
     if before is None or after is None:
         return Difference(items, before_support, after_support, None, None, "unlisted")
+    # The extreme differences of two intervals: the later low end less the earlier high end, and the reverse.
     low, high = after[1] - before[2], after[2] - before[1]
     change: Change = "more" if low > 0 else "less" if high < 0 else "unclear" if low < high else "same"
     return Difference(items, before_support, after_support, low, high, change)

@@ -58,7 +58,9 @@ __all__ = [
 
 def save(result: Result, path: str | os.PathLike[str], *, title: str | None = None) -> None:
     """Write the rows of a result to a file, or its report or picture, by the suffix."""
+    # The format decides before anything is computed: a wrong suffix costs no rendering of a page.
     form = format_of(path, "rows", "page", "picture")
+    # The rows of a release are its patterns or relations: the same file as of these alone.
     if "rows" in form.contents:
         save_rows(result.row_source, path, form)
     elif "page" in form.contents:
@@ -74,12 +76,14 @@ def save_rows(result: Result, path: str | os.PathLike[str], form: ResultFormat) 
 
     The header of a table of text goes into a file beside it, which is written first.
     """
+    # A missing package is reported before the earlier file is touched.
     form.check_installed()
     file = Path(path)
     if not form.has_file_beside or is_special(file):
         with open_replacement(path) as stream:
             form.write(result, stream)
         return
+    # The header comes first: a table without its header would be read back without a guarantee.
     about_path, pointer = beside_table(file), None
     if _has_provenance(result):
         content = json.dumps(header_of(result), ensure_ascii=False, indent=1).encode() + b"\n"
@@ -96,6 +100,7 @@ def _is_provenance(path: Path) -> bool:
     """Return whether a file looks like the file beside a table."""
     try:
         with path.open("rb") as stream:
+            # Only a file that discreet wrote is removed: a user may have a file of this name.
             return b'"discreet"' in stream.read(64)
     except OSError:
         return False
@@ -154,6 +159,7 @@ def holds_result(path: str | os.PathLike[str]) -> bool:
             return head.startswith(form.magic) and form.has_mark(file)
     except OSError:
         return False
+    # The start suffices: the key `discreet` is the first that a writer writes.
     if form.name == "json":
         return head.lstrip().startswith(b"{") and b'"discreet"' in head
     line = head.split(b"\n")[0].decode(errors="replace").replace('"', "").strip("\r\ufeff")

@@ -105,6 +105,7 @@ def has_arrow_mark(path: Path) -> bool:
     """Return whether the metadata of an Arrow file have the field that discreet writes."""
     import pyarrow as pa
 
+    # Only the schema at the end of the file is read, and not the rows.
     try:
         with pa.OSFile(str(path)) as file:
             return b"discreet" in (pa.ipc.open_file(file).schema.metadata or {})
@@ -208,6 +209,7 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 
 def find_format(path: str | os.PathLike[str], *contents: Content) -> ResultFormat | None:
     """Return the format of a file by its suffix, among formats with these contents; None for an unknown suffix."""
+    # Suffixes differ between formats, so the first fitting format is the only one.
     fitting = (form for form in FORMATS if not contents or set(contents) & set(form.contents))
     return next((form for form in fitting if suffix_of(path) in form.suffixes), None)
 

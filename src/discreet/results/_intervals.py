@@ -79,6 +79,7 @@ def lower_doubtful(estimates: F64, low: F64, candidate_count: int) -> F64:
     >>> lower_doubtful(estimates, estimates - 9, 3).tolist(), lower_doubtful(estimates, estimates - 9, 5_000).tolist()
     ([81.0, 31.0, 3.0], [81.0, 31.0, 0.0])
     """
+    # Logarithms: the p-values of large counts are below the smallest float.
     log_p = np.where(low > 0, estimates / (estimates - low + 1) * log(SINGLE_FAILURE), 0.0)
     ranks = np.arange(1, len(log_p) + 1)
     order = np.argsort(log_p, kind="stable")

@@ -63,9 +63,10 @@ class ItemsetTable(Result, Generic[Row]):
     @overload
     def __getitem__(self, index: slice) -> Self: ...
     def __getitem__(self, index: int | slice) -> Row | Self:
+        # A slice without steps keeps the memory of the table: no itemset is copied.
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
-            return self._cut(start, max(start, stop)) if step == 1 else self.take(np.arange(start, stop, step))
+            return self._slice_rows(start, max(start, stop)) if step == 1 else self.take(np.arange(start, stop, step))
         if not -len(self) <= index < len(self):
             noun = getattr(self, "kind", self.NOUN)
             raise IndexError(f"There are {len(self):,} {noun}, numbered from 0; {index} is none of them.")
@@ -76,7 +77,7 @@ class ItemsetTable(Result, Generic[Row]):
     def take(self, positions: Positions) -> Self:
         """Return the rows at some positions, in this order."""
 
-    def _cut(self, start: int, stop: int) -> Self:
+    def _slice_rows(self, start: int, stop: int) -> Self:
         """Return the rows from `start` to before `stop`."""
         return self.take(np.arange(start, stop))
 
@@ -109,10 +110,12 @@ class ItemsetTable(Result, Generic[Row]):
 
     def _level_ranges(self, hierarchy: Hierarchy) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the lowest and the highest level of each row; the lowest is the larger for a row on no level."""
+        # Levels are looked up once per item, and not once per place: items repeat in thousands of rows.
         used_codes = np.unique(np.concatenate([side.codes for side in self.sides]))
         ends = np.array(
             [hierarchy.span(str(label)) for label in self.vocabulary.take(used_codes).to_pylist()], np.int64
         )
+        # A row without items stands for itself on every level.
         low, high = np.zeros(len(self.sides[0]), np.int64), np.full(len(self.sides[0]), hierarchy.height, np.int64)
         for side in self.sides:
             rows, places = np.repeat(np.arange(len(side)), side.sizes), np.searchsorted(used_codes, side.codes)
@@ -128,6 +131,7 @@ class ItemsetTable(Result, Generic[Row]):
                 "{level} is a level of a hierarchy, and these were found without one: give {hierarchy=} there."
             )
         low, high = self._level_ranges(self.hierarchy)
+        # A hierarchy may have a level with this name, which then means that level.
         if level == MIXED_LEVELS and level not in self.hierarchy.names:
             mixed: Mask = low > high
             return mixed
@@ -140,6 +144,7 @@ class ItemsetTable(Result, Generic[Row]):
         """Return the hierarchy as files state it: the items that occur, and the items above them; None without one."""
         if self.hierarchy is None:
             return None
+        # Only occurring items are written: the whole hierarchy of a shop may be larger than its patterns.
         used_codes = np.unique(np.concatenate([side.codes for side in self.sides]))
         return self.hierarchy.only(self.vocabulary.take(used_codes).to_pylist()).to_dict()
 
@@ -164,6 +169,7 @@ class ItemsetTable(Result, Generic[Row]):
 
     def to_dict(self) -> dict[Any, Any]:
         """Return all values as plain values, as in a JSON file."""
+        # By way of the text, so that a file and this dictionary cannot differ.
         values: dict[str, Any] = json.loads(self.to_json())
         return values
 
@@ -220,8 +226,8 @@ class ItemsetTable(Result, Generic[Row]):
         return html(cast("Patterns | Rules", self), len(self) if rows is None else rows)
 
 
-def same_bounds(bounds: NDArray[np.float64] | None, others: NDArray[np.float64] | None) -> bool:
+def same_bounds(bounds: NDArray[np.float64] | None, second_bounds: NDArray[np.float64] | None) -> bool:
     """Return whether two columns of bounds are equal; without rows, a missing column equals an empty one."""
-    if bounds is None or others is None:
-        return bounds is others or not len(bounds if bounds is not None else others)  # type: ignore[arg-type]
-    return np.array_equal(bounds, others, equal_nan=True)
+    if bounds is None or second_bounds is None:
+        return bounds is second_bounds or not len(bounds if bounds is not None else second_bounds)  # type: ignore[arg-type]
+    return np.array_equal(bounds, second_bounds, equal_nan=True)

@@ -35,6 +35,7 @@ class Itemsets:
     codes: Codes
 
     def __post_init__(self) -> None:
+        # Slices share this memory, so a write to one would change all.
         self.offsets.flags.writeable = False
         self.codes.flags.writeable = False
 
@@ -53,6 +54,7 @@ class Itemsets:
     def joined(cls, columns: Iterable[Itemsets]) -> Itemsets:
         """Return the itemsets of several columns as one column."""
         parts = list(columns)
+        # An empty array first: no column at all is a column without rows.
         sizes = np.concatenate([np.empty(0, np.int64), *(column.sizes for column in parts)])
         return cls(starts(sizes), np.concatenate([np.empty(0, np.int32), *(column.codes for column in parts)]))
 
@@ -80,12 +82,14 @@ class Itemsets:
 
     def holding(self, codes: Codes) -> Positions:
         """Return the number of the given codes (all different) that each itemset holds."""
+        # From the places of the codes to their rows by search: no loop over itemsets.
         places = np.flatnonzero(np.isin(self.codes, codes))
         rows = np.searchsorted(self.offsets, places, side="right") - 1
         return np.bincount(rows, minlength=len(self)).astype(np.int64, copy=False)
 
     def sets(self, vocabulary: Vocabulary) -> Iterator[frozenset[Item]]:
         """Yield the itemsets as Python sets of labels, decoded in blocks of a few thousand."""
+        # Blocks keep the memory small: the labels of all itemsets at once would be Python objects by the million.
         for start in range(0, len(self), 8192):
             part = self.cut(start, min(start + 8192, len(self)))
             labels = vocabulary.take(part.codes).to_pylist()
@@ -117,17 +121,21 @@ class Itemsets:
         return np.array_equal(self.offsets, itemsets.offsets) and np.array_equal(self.codes, itemsets.codes)
 
 
-def same_labels(itemsets: Itemsets, vocabulary: Vocabulary, others: Itemsets, other_vocabulary: Vocabulary) -> bool:
+def same_labels(
+    itemsets: Itemsets, vocabulary: Vocabulary, second_itemsets: Itemsets, second_vocabulary: Vocabulary
+) -> bool:
     """Return whether two columns have equal labels, whatever the numbering of their vocabularies."""
-    if not np.array_equal(itemsets.offsets, others.offsets):
+    if not np.array_equal(itemsets.offsets, second_itemsets.offsets):
         return False
-    if len(itemsets.codes) == 0 or (vocabulary == other_vocabulary and np.array_equal(itemsets.codes, others.codes)):
+    if len(itemsets.codes) == 0 or (
+        vocabulary == second_vocabulary and np.array_equal(itemsets.codes, second_itemsets.codes)
+    ):
         return True
-    if vocabulary.numeric != other_vocabulary.numeric:
+    if vocabulary.numeric != second_vocabulary.numeric:
         return False
     left_ordered, right_ordered = (
         in_label_order(column.offsets, words.take(column.codes).dictionary_encode())
-        for column, words in ((itemsets, vocabulary), (others, other_vocabulary))
+        for column, words in ((itemsets, vocabulary), (second_itemsets, second_vocabulary))
     )
     return left_ordered[0].same(right_ordered[0]) and left_ordered[1] == right_ordered[1]
 
@@ -139,6 +147,7 @@ def in_label_order(offsets: Offsets, encoded: pa.DictionaryArray) -> tuple[Items
 
     labels = encoded.dictionary
     labels = labels.cast(pa.int64() if pa.types.is_integer(labels.type) else pa.large_string())
+    # Codes in the order of labels are equal for equal sets of labels, whichever file or mechanism numbered them.
     order = pc.sort_indices(labels).to_numpy()
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
@@ -158,6 +167,7 @@ class Index:
         self.itemsets = itemsets
         self.keys = _keys(items)
         self.hashes = hash_itemsets(itemsets.offsets, itemsets.codes, self.keys)
+        # At most half of the slots are full, so that a search ends after a few steps.
         self.slots = np.full(1 << max(3, (2 * len(itemsets)).bit_length()), -1, np.int64)
         fill_slots(self.slots, self.hashes, itemsets.offsets, itemsets.codes)
 
@@ -165,6 +175,7 @@ class Index:
         """Return the position of each itemset, -1 for an absent itemset."""
         from ..kernels import find_itemsets, hash_itemsets
 
+        # The hash only leads to a slot; the itemsets themselves are compared, so that collisions do no harm.
         hashes = hash_itemsets(itemsets.offsets, itemsets.codes, self.keys)
         table = (self.slots, self.hashes, self.itemsets.offsets, self.itemsets.codes)
         positions: Positions = find_itemsets(*table, hashes, itemsets.offsets, itemsets.codes)

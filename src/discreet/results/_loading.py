@@ -83,6 +83,7 @@ def _plain_text(value: object) -> str:
 
 def load(path: str | os.PathLike[str], form: ResultFormat) -> Any:
     """Return the result in a file of a format; any flaw of the file is an `InputError`."""
+    # Read once: a file that changes between two reads could pass the check with one content and load another.
     file = Path(path)
     content = read_bytes(file)
     with translated(file, form.title):
@@ -150,6 +151,7 @@ def read_arrow(path: Path, content: bytes) -> Result:
 
 def _build_from_table(path: Path, kind: str, table: pa.Table, header: dict[str, Any]) -> Patterns | Rules:
     """Return the patterns or rules of an Arrow table, after a check of all its buffers."""
+    # A damaged buffer could otherwise be read beyond its end.
     table.validate(full=True)
     return _build(path, kind, {name: table[name] for name in table.column_names}, header)
 
@@ -217,6 +219,7 @@ def _read_rows(path: Path, header: Any) -> Patterns | Rules:
     rows = header.get(kind)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: {kind!r} must be a list of objects.")
+    # The first row decides which optional columns exist; a later row without one is an error with its number.
     columns: dict[str, Any] = {}
     optional = [name for name in ("low", "high", *BOUNDS, *ENDS, *P_VALUES) if rows and name in rows[0]]
     for name in (*required_columns(kind), *optional):
@@ -252,6 +255,7 @@ def cell_table_of(columns: Mapping[str, list[Any]]) -> pa.Table:
 
     types = _cell_types()
     float64, text = pa.float64(), pa.large_string()
+    # A workbook stores whole numbers as floats: they become integers only if nothing is lost.
     arrays = {name: pa.array(cells, float64 if types[name] == pa.int64() else types[name])
               for name, cells in columns.items() if name in types}  # fmt: skip
     unread = {name: pa.nulls(len(cells), text) for name, cells in columns.items() if name not in types}
@@ -287,6 +291,7 @@ def build_from_cells(path: Path, table: pa.Table, header_text: str | None = None
         unit: Unit = "baskets"
     else:
         unit = "people"
+    # A table of cells announces no kind: its columns tell.
     kind = "rules" if "antecedent" in table.column_names else "patterns"
     absent = [name for name in (*required_columns(kind), "people") if name not in table.column_names]
     if absent:
@@ -295,6 +300,7 @@ def build_from_cells(path: Path, table: pa.Table, header_text: str | None = None
             "Patterns have items, count, support, people; to read baskets use discreet.read(). Tables of other results "
             "have their rows alone: all of it is in a .json file."
         )
+    # The columns show the unit, so that a table without a header keeps it.
     header = {"unit": unit} | _read_repeated(path, kind, table, header_text)
     if header["unit"] != unit:
         raise InputError(
@@ -362,6 +368,7 @@ def _read_beside(path: Path, pointer: str) -> tuple[str | None, str]:
     about_path = next((place for place in places if place.is_file()), None)
     if about_path is None:
         return None, ""
+    # The digest ties the header to this table: the header of a different table would state a wrong guarantee.
     content = read_bytes(about_path)
     if compute_digest(content) != match[2]:
         raise InputError(
@@ -388,6 +395,7 @@ def _with_people_names(header: dict[str, Any]) -> dict[str, Any]:
 
 def _parse_cells(path: Path, cells: list[str]) -> list[Any]:
     """Return the items of each cell; JSON arrays, as earlier versions wrote them, are parsed at once."""
+    # One parse for all cells is many times as fast; a damaged cell falls through to the loop, which names its line.
     if cells and all(cell.startswith("[") for cell in cells):
         with suppress(InputError):
             parsed: list[Any] = parse_json(path, "[" + ",".join(cells) + "]")
@@ -447,6 +455,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], header: dict[str, Any
     provenance = Provenance.from_dict(
         {name: value for name, value in fields.items() if name not in _HEADER_FIELDS}, path
     )
+    # An exact result has no provenance at all, and a header without one reads as an empty one.
     promised = None if provenance == Provenance() else provenance
     low, high = (
         _bound(path, name, columns.get(name)) if has_counts else None
@@ -458,6 +467,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], header: dict[str, Any
         raise InputError(f"{path} has one end of its intervals and not the other: it was changed or damaged.")
     if low is not None and high is not None and bool(np.any(low > high)):
         raise InputError(f"{path}: the low end of an interval is over its high end.")
+    # Noisy counts may lie outside the range; exact counts cannot.
     if promised is None and low is None and any(np.any((column < 0) | (column > people)) for column in counts.values()):
         raise InputError(f"{path}: a count is below 0 or over {people:,}, the number of {unit}.")
     common: dict[str, Any] = counts | {
@@ -524,12 +534,14 @@ def _itemsets(path: Path, columns: list[Any]) -> tuple[list[Itemsets], Any]:
     import pyarrow as pa
 
     parts = [_flatten_lists(path, column) for column in columns]
+    # Both sides of rules share one vocabulary, so that equal items have equal codes.
     sizes = np.concatenate([lengths for lengths, _ in parts])
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64, copy=False)
     try:
         values = pa.chunked_array([flat for _, flat in parts if len(flat)] or [pa.array([], pa.int64())])
     except (pa.ArrowInvalid, TypeError):
         _refuse_items(path)
+    # Codes are numbered anew in the order of labels: the numbers of a file are of no use to a reader.
     itemsets, vocabulary = in_label_order(offsets, values.unify_dictionaries().combine_chunks().dictionary_encode())
     inside = np.repeat(np.arange(len(sizes)), sizes)
     repeated = np.flatnonzero((np.diff(inside) == 0) & (np.diff(itemsets.codes) == 0))
@@ -588,6 +600,7 @@ def _whole_numbers(path: Path, name: str, column: Any) -> NDArray[np.int64]:
     """Return a column of whole numbers between -2^53 and 2^53."""
     import pyarrow as pa
 
+    # A count without a value, or with a fraction, is no count.
     values = _numbers(path, name, column)
     if values.null_count or not (pa.types.is_integer(values.type) or len(values) == 0):
         raise InputError(f"{path}: {name!r} must hold whole numbers.")

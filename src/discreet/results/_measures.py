@@ -38,6 +38,7 @@ Ends: TypeAlias = tuple[MeasureColumn, MeasureColumn]
 
 
 def _zhang(n: float, a: MeasureColumn, c: MeasureColumn, b: MeasureColumn) -> MeasureColumn:
+    # Both cases of the definition in one quotient: the larger divisor belongs to the sign of the leverage.
     divisor = np.maximum(b * (n - a), a * (c - b))
     return np.where(divisor == 0, 0.0, (n * b - a * c) / divisor)
 
@@ -79,13 +80,16 @@ def measure(
     """
     if name not in _FORMULAS:
         raise MisuseError(f"{name!r} is not a measure of rules; there are {', '.join(MEASURES)}.")
+    # As floats: products of two counts of 10^10 people exceed 64-bit integers.
     columns = [np.asarray(counts, np.float64) for counts in (antecedent, consequent, joint)]
+    # A side without holders has no confidence: nan is the right value, and no warning.
     with np.errstate(divide="ignore", invalid="ignore"):
         return _FORMULAS[name](float(max(people, 1)), *columns)
 
 
 def shares(people: tuple[float, float], counts: Ends) -> Ends:
     """Return the shares of the people that counts may be, given intervals for both; an unknown end becomes 0 or 1."""
+    # The smallest share has the fewest holders among the most people, the largest share the reverse.
     min_people, max_people = _people_range(people)
     low, high = _fill_nan(counts[0], 0.0), _fill_nan(counts[1], np.inf)
     return np.minimum(_divide(low, max_people, 0.0), 1), np.minimum(_divide(high, min_people, 1.0), 1)

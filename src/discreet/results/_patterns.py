@@ -110,11 +110,13 @@ class Patterns(ItemsetTable[Pattern]):
         # A count that slips into a release of patterns only would be a leak, so it is refused and not just hidden.
         if not self.counted and (self.low is not None or self.high is not None or self.counts.any()):
             raise MisuseError("Patterns without counts have zeros for counts, and neither low nor high.")
+        # Slices share this memory, so a write to one would change all.
         for array in (self.offsets, self.codes, self.counts, self.low, self.high):
             if array is not None:
                 array.flags.writeable = False
 
     def __iter__(self) -> Iterator[Pattern]:
+        # Zeros of a release of patterns only are no counts, so they are not shown as counts.
         numbers = (self.counts, self.supports) if self.counted else (None, None)
         columns = (
             [None] * len(self) if column is None else column.tolist() for column in (*numbers, self.low, self.high)
@@ -123,8 +125,8 @@ class Patterns(ItemsetTable[Pattern]):
         for items, (count, support, low, high) in zip(self.itemsets.sets(self.vocabulary), rows, strict=True):
             yield Pattern(items, count, support, low, high)
 
-    def _cut(self, start: int, stop: int) -> Patterns:
-        return self._with(self.itemsets.cut(start, stop), slice(start, stop))
+    def _slice_rows(self, start: int, stop: int) -> Patterns:
+        return self._select_rows(self.itemsets.cut(start, stop), slice(start, stop))
 
     def __contains__(self, itemset: object) -> bool:
         return isinstance(itemset, Iterable) and self._place(itemset) >= 0
@@ -219,10 +221,12 @@ class Patterns(ItemsetTable[Pattern]):
 
     def _place(self, itemset: Iterable[Item]) -> int:
         """Return the position of an itemset, -1 for an itemset that is not listed."""
+        # A text is iterable: its letters would be looked up as items.
         if isinstance(itemset, str):
             raise MisuseError(f"An itemset is a set of items, not one text: type {{{itemset!r}}}.")
         labels = set(itemset)
         vocabulary = self.vocabulary
+        # A label of a wrong type raises in the vocabulary, with a message; an unknown label is merely not listed.
         kind = (int, np.integer) if vocabulary.numeric else str
         if any(label not in vocabulary for label in labels if isinstance(label, kind)):
             return -1
@@ -277,6 +281,7 @@ class Patterns(ItemsetTable[Pattern]):
             raise MisuseError(f"Patterns are sorted by 'count' or 'size', not by {by!r}.")
         if by == "count":
             need_counts(self, 'sort("count")')
+        # Stable, so that patterns with equal counts keep the order in which they were found.
         column = self.counts if by == "count" else self.sizes
         return self.take(np.argsort(-column if descending else column, kind="stable"))
 
@@ -349,9 +354,9 @@ class Patterns(ItemsetTable[Pattern]):
 
     def take(self, positions: Positions) -> Patterns:
         """Return the patterns at some positions, in this order."""
-        return self._with(self.itemsets.take(positions), positions)
+        return self._select_rows(self.itemsets.take(positions), positions)
 
-    def _with(self, itemsets: Itemsets, rows: Positions | slice) -> Patterns:
+    def _select_rows(self, itemsets: Itemsets, rows: Positions | slice) -> Patterns:
         """Return some rows of these patterns, given their itemsets."""
         columns = self._columns_at(("counts", "low", "high"), rows)
         return replace(self, offsets=itemsets.offsets, codes=itemsets.codes, **columns)
@@ -361,6 +366,7 @@ def margins_of(patterns: Patterns) -> list[float]:
     """Return the margin of each count: the reach of its interval, downwards no further than to 0."""
     if patterns.low is None or patterns.high is None:
         return []
+    # Below 0 there are no counts, so the lower reach is not part of the margin at an end of 0.
     above, below = patterns.high - patterns.counts, patterns.counts - patterns.low
     reach: list[float] = np.where(patterns.low > 0, np.maximum(above, below), above).tolist()
     return reach

@@ -60,6 +60,7 @@ class Picture:
 
     def _png(self) -> bytes:
         try:
+            # The rasteriser knows no media queries, so the colours by night are removed before.
             import resvg_py
         except ImportError:
             raise MisuseError(

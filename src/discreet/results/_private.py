@@ -97,6 +97,7 @@ class PrivateResult(Result):
         up
             The address and the title of the page above, for a segment.
         """
+        # The rows in memory have no provenance; a report and a file take it from the release.
         result = replace(self.found, provenance=self.provenance)
         return result.report(title=title, summary=self.summary, citations=self.citations, up=up)
 

@@ -33,6 +33,7 @@ _MAX_DECIMALS = 12  # decimals of a fraction: fewer than the 15 that a float hol
 
 def shown(value: Fraction) -> str:
     """Return a fraction as a person would write it: as a decimal number if it has a finite one."""
+    # A decimal text is kept only if it is the same number: a rounded budget would state a wrong promise.
     text = f"{float(value):.12g}"
     return text if Fraction(text) == value else str(value)
 
@@ -51,6 +52,7 @@ def cut(value: Fraction, rounding: str = ROUND_CEILING, digits: int = 3) -> str:
     >>> cut(Fraction(12214, 10_000))
     '1.23'
     """
+    # Decimal rounds in the stated direction; formatting a float would round to the nearest number.
     context = Context(prec=digits, rounding=rounding)
     rounded_value = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
     return f"{rounded_value:f}" if -digits <= rounded_value.adjusted() < digits else f"{rounded_value:g}"
@@ -98,6 +100,7 @@ def end_digits(value: float, digits: int, to_whole: Callable[[float], int]) -> i
     >>> end_digits(0.25, 1, floor), end_digits(0.0037, 1, floor), end_digits(0, 1, floor)
     (1, 3, 1)
     """
+    # Shown as 0, an end above 0 would state that the pattern may have no holder.
     while value and digits < _MAX_DECIMALS and not outwards(value, digits, to_whole):
         digits += 1
     return digits

@@ -49,6 +49,7 @@ class StatedGuarantee:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], place: Path | str = _UNNAMED) -> StatedGuarantee:
         """Return the guarantee of plain values, from a `place` for messages; a wrong value is an `InputError`."""
+        # Unknown fields of a newer version travel on unchanged.
         details = dict(values)
         fields_given: dict[str, Any] = {name: details.pop(name) for name in ("model", "neighbours") if name in details}
         for name, text in fields_given.items():
@@ -60,6 +61,7 @@ class StatedGuarantee:
 
 def _parse_loss(name: str, value: Any, place: Path | str) -> Fraction:
     """Return an exact number from 0 on."""
+    # A negative loss would lower the sum of a ledger.
     try:
         loss = exact_number(value)
         if loss < 0:
@@ -148,6 +150,7 @@ class Provenance:
             "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
             "simulated": self.simulated,
         }
+        # From the table of fields, so that reading and writing use the same keys.
         for entry in fields(self):
             if "key" in entry.metadata and (value := getattr(self, entry.name)) is not None:
                 values[entry.metadata["key"]] = _to_plain(value)

@@ -52,16 +52,19 @@ def find_redundant(
     """
     is_redundant = from_all.copy()
     # One itemset per rule: the items of the consequent are numbered after all others.
+    # With separate numbers, one look-up finds a rule by both of its sides.
     right = Itemsets(consequents.offsets, (consequents.codes + items).astype(np.int32))
     index = Index(_join_rows(antecedents, right), 2 * items)
     sizes = antecedents.sizes
     table = _ancestor_table(items, lineage)
     # An item may be left out, stay, or be replaced by an item above it.
     choice_count = 1 + len(table)
+    # The number of generalisations grows exponentially with the size: long antecedents are compared row by row.
     looked_up = np.array([choice_count**size <= _MAX_LOOKUPS for size in range(int(sizes.max(initial=0)) + 1)])[sizes]
     for size in range(1, int(sizes[looked_up].max(initial=0)) + 1):
         rows = np.flatnonzero((sizes == size) & ~is_redundant)
         for choice in _generalisations(size, choice_count):
+            # Short generalisations come first and settle most rules, so later ones are rarely looked up.
             if not len(rows):
                 break
             kept_places = [place for place in range(size) if choice[place] >= 0]

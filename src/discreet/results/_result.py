@@ -95,6 +95,7 @@ class Result(ABC):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the table of :meth:`to_arrow` as a pandas frame."""
+        # Arrow needs pandas for this call, and its own error does not say how to install it.
         frames("pandas")
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
@@ -112,6 +113,7 @@ class Result(ABC):
         """Return the text of a JSON file."""
         from ._files import write
 
+        # Through the writer of files, so that the text and a file cannot differ.
         stream = BytesIO()
         write(self.row_source, stream, "json")
         return stream.getvalue().decode().rstrip("\n")
@@ -120,6 +122,7 @@ class Result(ABC):
         """Return the table of :meth:`to_arrow` as cells of text and numbers: lists as JSON, and no cell a formula."""
         import pyarrow as pa
 
+        # A name that begins as a formula would be evaluated by a spreadsheet (OWASP, CSV Injection).
         table = self.to_arrow()
         for place, name in enumerate(table.column_names):
             cells = table[name].to_pylist()
@@ -151,6 +154,7 @@ class Result(ABC):
         from ._files import load
 
         result = load(path)
+        # A file of a different result is a mistake of the caller, and would fail later without naming the file.
         if not isinstance(result, cls):
             raise InputError(f"{path} holds no {bare_noun(cls)}: discreet.load() reads other results.")
         return result
@@ -248,4 +252,5 @@ def bare_noun(kind: type[Result]) -> str:
 
 def draw_with(function: str, *values: Any, **options: Any) -> Any:
     """Return the result of a function of the room `report`, which stands above this room and is imported on use."""
+    # By name: drawing is not needed by most programs, and an import would point upwards.
     return getattr(import_module("discreet.report"), function)(*values, **options)

@@ -107,6 +107,7 @@ def rules(
     *row_columns, omitted = _search(patterns, minimums, max_consequent, parse_positive("limit", limit))
     counts, antecedent_counts, _ = (patterns.counts[rows] for rows in row_columns)
     confidence = counts / antecedent_counts
+    # Noisy counts may contradict each other: a part may count less than the whole.
     if patterns.noisy:
         confidence = np.minimum(confidence, 1)
     # The largest confidence first, and the largest count first among equal ones.
@@ -120,10 +121,13 @@ def rules(
     people = patterns.people_within or (patterns.people,) * 2
     low, high = (None, None) if ends is None else measure_bounds("confidence", people, *ends)
     lineage = None if patterns.hierarchy is None else patterns.hierarchy.lineage(patterns.vocabulary)
+    # The family of tests depends on the patterns alone, never on the thresholds: choosing them later costs no
+    # validity.
     test_count = count_tests(patterns.sizes, max_consequent)
     if lineage is not None:
         test_count -= related_pairs(patterns.itemsets, max_consequent, lineage)
     p = None
+    # Beyond this number the sum of the tail would take longer than the search for the rules.
     if max(patterns.people, *people) > MAX_PEOPLE:
         pass
     elif patterns.unit == "baskets":
@@ -132,6 +136,7 @@ def rules(
         p = largest_p_values(people, *ends)
     elif not patterns.noisy:
         p = p_values(patterns.people, *side_counts)
+    # A number of tests without p-values would adjust nothing, and reads as 0.
     result = Rules(
         antecedents=patterns.itemsets.take(antecedent_rows),
         consequents=patterns.itemsets.take(consequent_rows),
@@ -188,6 +193,7 @@ def _search(
         )
         return rule_count
 
+    # Batches of a few blocks: a search beyond the limit stops early, and not after all patterns.
     starts = range(0, len(patterns), _STRIDE)
     parts: list[tuple[Positions, Positions, Positions, int, int]] = []
     rule_count = omitted = 0

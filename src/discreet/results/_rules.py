@@ -162,6 +162,7 @@ class Rules(ItemsetTable[Rule]):
             `support`, `confidence`, `lift`, `leverage`, `conviction`, `cosine`, `jaccard`, `kulczynski`,
             `certainty` or `zhang`; :mod:`discreet.results._measures` has the formulas.
         """
+        # Computed on first use: most callers need three of ten measures.
         if name not in self._measures:
             self._measures[name] = measure(name, self.people, *self._counts_for(name))
         return self._measures[name]
@@ -233,6 +234,7 @@ class Rules(ItemsetTable[Rule]):
         minimums
             The smallest value of any measure: ``min_lift=1.2``, ``min_zhang=0.5`` and so on.
         """
+        # One mask for all conditions, so that columns are cut once.
         keep: Mask = self.counts >= min_count
         if significance is not None:
             keep &= self._tested("where(significance=...)")[1] <= parse_fraction("significance", significance)
@@ -279,6 +281,7 @@ class Rules(ItemsetTable[Rule]):
 
         if self.kind == "relations":
             raise MisuseError.format("{redundant=False} is for rules: no relation is more general than another.")
+        # For noisy counts a rule is omitted only if the intervals leave no doubt.
         bounds, lifts = self.bounds("confidence"), self.bounds("lift")
         exact = self.measure("confidence")
         guaranteed, reachable = (exact, exact) if bounds is None else bounds
@@ -296,6 +299,7 @@ class Rules(ItemsetTable[Rule]):
         For private counts, the ends of intervals are measures too: sorted by `confidence_low`, no rule is on top by
         noise alone. By `p` or `p_adjusted`, the smallest come first.
         """
+        # A name such as confidence_low is a measure with an end; p_adjusted is neither.
         measure_name, _, end = by.rpartition("_")
         bounds = self.bounds(measure_name) if measure_name in MEASURES and end in ("low", "high") else None
         if by == "count":
@@ -339,6 +343,7 @@ class Rules(ItemsetTable[Rule]):
         Private counts add the ends of intervals of the confidence, the support, the lift and the counts.
         """
         pandas = frames("pandas")
+        # Frozen sets, as mlxtend makes them: code written for its rules goes on working.
         sides = [
             pandas.Series(list(side.sets(self.vocabulary)), dtype=object)
             for side in (self.antecedents, self.consequents)

@@ -73,6 +73,7 @@ def noise_text(patterns: Patterns) -> str:
     noise_count = int(patterns.may_be_noise.sum())
     if patterns.noise_from is None:
         return ""
+    # The row is named only if a certain pattern stands above it.
     begins = "" if patterns.noise_from == 0 else f", from number {patterns.noise_from + 1:,} on"
     return f"; {noise_count:,} may be held by nobody{begins}"
 
@@ -127,6 +128,7 @@ def table(result: Patterns | Rules, rows: int = ROWS, *, bars: bool = False) -> 
     from rich.console import Group
     from rich.text import Text
 
+    # Cells are rendered before the width is known: the console asks for the table at each width.
     names, cells = _cells(result, rows)
     remainder = [Text(_remainder_text(result, rows))] if len(result) > rows else []
     head = [Text(headline(result), style="bold"), *map(Text, promise_lines(result))]
@@ -148,6 +150,7 @@ class _Fitted:
         from rich.table import Table
         from rich.text import Text
 
+        # Bars, the length of names, then whole columns: numbers are never cut.
         columns_kept = self._fitting_columns(options.max_width)
         names, *cells = ([row[index] for index in columns_kept] for row in (self.names, *self.cells))
         columns = list(zip(names, *cells, strict=True))
@@ -196,6 +199,7 @@ def _bar_shares(rows: Patterns | Rules) -> list[float]:
         return [0.0 if isnan(part) else part for part in rows.measure("confidence").tolist()]
     if not rows.counted:
         return []
+    # Noisy counts may be negative, and a bar has no negative length.
     largest = max(rows.counts.tolist(), default=0)
     return [max(0.0, count / largest) if largest > 0 else 0.0 for count in rows.counts.tolist()]
 
@@ -313,6 +317,7 @@ def _number_texts(column: NDArray[Any] | None, form: str, rows: int = 0) -> list
 def _item_texts(itemsets: Itemsets, result: Patterns | Rules) -> list[str]:
     """Return each itemset as text, with a number of items at most."""
     texts = []
+    # Only the shown rows come here, so a Python loop is fast enough.
     for place in range(len(itemsets)):
         codes = itemsets.cut(place, place + 1).codes
         labels = [_item_text(str(label)) for label in result.vocabulary.take(codes[:_MAX_ITEMS]).to_pylist()]
@@ -323,5 +328,6 @@ def _item_texts(itemsets: Itemsets, result: Patterns | Rules) -> list[str]:
 
 def _item_text(label: str) -> str:
     """Return a name as visible text, in quotes if it has a comma or is blank."""
+    # A name with a comma would be read as two items.
     label = printable(label)
     return f'"{label}"' if "," in label or not label.strip() else label

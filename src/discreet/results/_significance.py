@@ -78,6 +78,7 @@ def largest_p_values(people: tuple[float, float], antecedent: Ends, consequent: 
     of either side. So it is largest at the fewest people, the most holders of each side and the fewest holders of both.
     For a contradiction of these numbers or an unknown end, it is 1, or the p-value of nearer numbers, no smaller.
     """
+    # Rounded towards the larger p-value: an end of an interval need not be whole.
     min_people = np.ceil(max(0.0, people[0]))
     antecedent_counts, consequent_counts = (
         np.floor(_replace_nan(side[1], np.inf)) for side in (antecedent, consequent)
@@ -95,6 +96,7 @@ def adjust_p_values(p: Column, tested: int) -> Column:
     >>> adjust_p_values(np.array([0.01, 0.04, 0.03]), tested=4)
     array([0.04      , 0.05333333, 0.05333333])
     """
+    # A running minimum from the largest p-value down keeps the adjusted values in the order of the p-values.
     order = np.argsort(p, kind="stable")
     scaled = p[order] * (max(tested, len(p)) / np.arange(1, len(p) + 1))
     result = np.empty(len(p))
@@ -142,8 +144,10 @@ def related_pairs(itemsets: Itemsets, largest: int, lineage: Lineage) -> int:
 
 def _tails(n: Column, a: Column, c: Column, b: Column) -> Column:
     """Return the upper tail of each row, computed from the tail on the far side of the mean."""
+    # From the mean outwards terms fall, so that a few suffice; the remaining tail is the complement.
     upper_tail = b > a * c / np.maximum(n, 1)
     x_start = np.where(upper_tail, b, b - 1)
+    # Computed in float logarithms: binomial coefficients of many people exceed all number types.
     result = np.ones(len(n))
     possible = x_start >= np.maximum(0, a + c - n)  # otherwise the tail is the whole distribution
     rows = np.flatnonzero(possible)

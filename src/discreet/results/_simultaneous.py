@@ -53,9 +53,11 @@ def stretched_supports(patterns: Patterns, stretch: float) -> Ends:
             return patterns.supports, patterns.supports
         # Private counts with an unknown noise: a support may be anything.
         return np.zeros(len(patterns)), np.ones(len(patterns))
+    # A bias beyond the intervals has no known size, so the support may be anything.
     if patterns.provenance is not None and BIAS_FACT in (patterns.provenance.facts or {}):
         return np.zeros(len(patterns)), np.ones(len(patterns))
     counts = patterns.counts.astype(np.float64)
+    # Counts are cut at a public number of people alone: a noisy one is no bound.
     max_count = patterns.people if patterns.people_within is None else np.inf
     reach = _stretched(_reach(counts, patterns.low, patterns.high, max_count), stretch)
     people: tuple[float, float] = (patterns.people, patterns.people)
@@ -79,6 +81,7 @@ def _reach(counts: NDArray[Any], low: NDArray[Any], high: NDArray[Any], max_coun
     side is the reach. Earlier versions cut both sides of a cut count. A cut count gets at least the longest reach of
     the uncut counts, and an infinite reach if it is still 0.
     """
+    # The longer side: an interval that was cut on one side has its whole reach on the other.
     reach: NDArray[Any] = np.maximum(high - counts, counts - low)
     is_cut = (counts <= 0) | (counts >= max_count)
     reach[is_cut] = np.maximum(reach[is_cut], reach[~is_cut].max(initial=0))

@@ -29,6 +29,7 @@ class RunSpread(NamedTuple):
     @classmethod
     def of(cls, values: Iterable[float | None]) -> RunSpread | None:
         """Return the spread of the numbers that are not None; None without any."""
+        # A run without patterns has no margin, and is left out of its mean.
         numbers = [value for value in values if value is not None]
         return cls(fmean(numbers), stdev(numbers) if len(numbers) > 1 else 0.0) if numbers else None
 
@@ -246,6 +247,7 @@ class Advice:
                 minimum = f"that takes {self.runs_needed:,} at least"
                 return f"with {self.runs:,} runs nobody can be told to be better; {minimum}."
             return "none of the others is better beyond the doubt of the runs."
+        # The recommendation comes from a test, so its evidence is among the better mechanisms.
         entry = next(entry for entry in self.better if (entry.mechanism, entry.what) == (self.recommended, self.reason))
         evidence = f"beyond doubt (p = {entry.p:.2g})" if entry.p >= 0.001 else "beyond doubt (p < 0.001)"
         if entry.what == "found":
@@ -258,6 +260,7 @@ class Advice:
         """Return sentences on the distance of `auto` from the best mechanism, by the means of the table."""
         if self.regret is None or self.doubt is None or self.ours_found is None or self.ours_off is None:
             return []
+        # Rounded as shown: a lead of 0.0 points would be no lead to a reader.
         lead = f"{100 * (self.found - self.ours_found):.1f}"
         lines = ["By these runs none finds more than auto."]
         if self.best != AUTO and lead != "0.0":
@@ -278,6 +281,7 @@ class Advice:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all values as plain values."""
+        # The sentences are part of the file: a reader in a different language need not compute them.
         return vars(self) | {
             "epsilon": shown(self.epsilon),
             "chosen": dict(self.chosen),

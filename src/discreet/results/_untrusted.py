@@ -44,6 +44,7 @@ def exact_number(value: object) -> Fraction:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError("it is no number")
+    # The text of a float has its shortest digits: its binary value would have fifty.
     text = value if isinstance(value, str) else repr(value)
     if len(text) > _MAX_NUMBER_LENGTH or not _EXACT.fullmatch(text):
         raise ValueError("it is no number that discreet wrote")
@@ -102,6 +103,7 @@ def check_header(path: Path, header: Mapping[str, Any]) -> None:
 
 def check_values(path: Path | str, values: Mapping[str, Any]) -> None:
     """Check that values are bounded: the nesting of lists and objects, and the size of numbers."""
+    # A stack of its own: recursion would end at the limit that this check prevents.
     remaining: list[tuple[Any, int]] = [(value, 1) for value in values.values()]
     while remaining:
         value, depth = remaining.pop()
@@ -117,6 +119,7 @@ def check_values(path: Path | str, values: Mapping[str, Any]) -> None:
 
 def brief_text(value: object) -> str:
     """Return a value as a message shows it, in 40 characters."""
+    # The content of a list may be long or private, so a message has its kind alone.
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     text = json.dumps(value)
@@ -169,17 +172,18 @@ def parse_choice(value: Any, choices: Sequence[Any]) -> Any:
     return value
 
 
-def read_fields(kind: type[Target], values: Mapping[str, Any], **typed: Any) -> Target:
-    """Return a dataclass from plain values by the names of its fields; `typed` are fields that are typed already."""
+def read_fields(kind: type[Target], values: Mapping[str, Any], **typed_fields: Any) -> Target:
+    """Return a dataclass from plain values by the names of its fields; `typed_fields` need no parsing."""
+    # The types of a class are the form of its files: no second table can differ from them.
     hints = get_type_hints(kind)
     for entry in fields(kind):  # type: ignore[arg-type]
-        if entry.name in typed:
+        if entry.name in typed_fields:
             continue
         if entry.name in values:
-            typed[entry.name] = read_value(hints[entry.name], values[entry.name])
+            typed_fields[entry.name] = read_value(hints[entry.name], values[entry.name])
         elif entry.default is MISSING and entry.default_factory is MISSING:
             raise ValueError(f"it has no {entry.name!r}")
-    return kind(**typed)
+    return kind(**typed_fields)
 
 
 def read_value(kind: Any, value: Any) -> Any:
@@ -187,6 +191,7 @@ def read_value(kind: Any, value: Any) -> Any:
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Literal:
         return parse_choice(value, parts)
+    # Optional values are the only unions in files.
     if origin in (Union, UnionType):
         inner = [part for part in parts if part is not NoneType]
         return None if value is None and len(inner) < len(parts) else read_value(inner[0], value)

@@ -33,6 +33,7 @@ def write_xlsx(result: Result, stream: BinaryIO, pointer: str | None = None) -> 
     """Write a result as a workbook; a result beyond the limits of a workbook is refused before anything is written."""
     import xlsxwriter
 
+    # In memory first: a result beyond the limits must not leave half a workbook.
     content = io.BytesIO()
     plain_text = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     with xlsxwriter.Workbook(content, {"in_memory": True, **plain_text}) as book:
@@ -72,6 +73,7 @@ def _write_header(sheet: Any, header: dict[str, Any], bold: Any) -> None:
     """Write a line for each field of a header, for people, and the whole header as JSON, in cells of limited length."""
     lines = [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in header.items()]
     lines = [(name, text if len(text) <= _MAX_CELL else f"{text[:80]}…") for name, text in lines]
+    # JSON in one piece after the lines for people: cells cut long texts, and the pieces restore the whole.
     header_text = json.dumps(header)
     lines += [(_HEADER_ROW, header_text[start : start + _MAX_CELL]) for start in range(0, len(header_text), _MAX_CELL)]
     sheet.set_column(0, 1, 24)
@@ -87,6 +89,7 @@ _ALLOWANCE = MemoryLimit("4GB", 1 << 32)  # as large as any file of a result tha
 def names_discreet(path: Path) -> bool:
     """Return whether the properties of a workbook state that discreet wrote it."""
     try:
+        # The marker is in the properties, so that no sheet is unpacked to recognise a file.
         with ZipFile(path) as folder, folder.open("docProps/core.xml") as stream:
             return _MARK.encode() in stream.read(HEAD_BYTES)
     except (BadZipFile, LookupError, NotImplementedError, RuntimeError, OSError, EOFError, zlib.error):

@@ -35,6 +35,7 @@ def write_json(result: Result, stream: BinaryIO, pointer: str | None = None) -> 
         stream.write((json.dumps(result.to_dict(), indent=1) + "\n").encode())
         return
     stream.write(f'{{{json.dumps(header_of(result))[1:-1]},\n"{_kind(result)}": ['.encode())
+    # In parts: the text of millions of rows takes several times the memory of their columns.
     for start in range(0, len(result), _STRIDE):
         columns = _columns(result[start : start + _STRIDE], Itemsets.to_json, json.dumps)
         _write_objects(columns, stream, is_first=start == 0)
@@ -128,6 +129,7 @@ def _columns(
     """Return the columns of some rows, with itemsets and levels rendered as text."""
     import pyarrow as pa
 
+    # From the public table, so that a file has the columns that the documentation lists.
     table = rows.to_arrow()
     columns: dict[str, Any] = {name: table[name].combine_chunks() for name in table.column_names}
     # The sides of a row are the first columns of its table.
@@ -159,6 +161,7 @@ def _promise_columns(result: Patterns | Rules, rows: int, pointer: str | None, i
             columns[name] = pa.array([value] * rows, pa.large_string())
         columns["simulated"] = np.full(rows, result.provenance.simulated)
     if pointer is not None:
+        # Once in the first row: repeated, a long name would double the size of a table.
         columns[ABOUT_COLUMN] = pa.array(
             [None if row or not is_first else pointer for row in range(rows)], pa.large_string()
         )
