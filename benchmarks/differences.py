@@ -108,7 +108,7 @@ def count_false_claims(pair_count: int = PAIRS) -> None:
     pairs_of: dict[str, list[bool]] = {}
     for baskets, name, questions, columns in settings():
         # Baskets that are recoded by a list or capped need an engine of each release's own.
-        has_own_crowd = questions[0]["items"] == CROWD_ITEMS or baskets.several
+        has_own_crowd = questions[0]["items"] == CROWD_ITEMS or baskets.has_receipts
         engine = None if has_own_crowd else engine_of(baskets)
         claims, widths = [], []
         for pair in range(pair_count):

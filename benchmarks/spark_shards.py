@@ -58,7 +58,7 @@ def sampled(baskets: Any, support: str) -> tuple[int, int]:
     for tries in range(1, 9):
         # Two, four, six … standard deviations below the expected count in a sample of this size.
         min_count = max(1, int(expected - 2 * tries * expected**0.5))
-        bounds = SearchBounds(count=min_count, least=1, most=baskets.items, limit=10_000_000)
+        bounds = SearchBounds(count=min_count, min_length=1, max_length=baskets.items, limit=10_000_000)
         offsets, codes, _ = sample_engine.search(bounds, prefix=np.empty(0, np.int32))
         candidates = Itemsets(offsets, codes)
         border = _border(candidates, baskets.items)
@@ -121,7 +121,7 @@ def _mined(batches: Iterable[Any], items: int, cuts: Any, count: int) -> Iterato
             blocks.setdefault(shard.as_py(), []).append(rows)
     for shard, shard_blocks in blocks.items():
         baskets: Baskets = join_blocks(shard_blocks, CodeVocabulary(items), 0, several=False)[0]
-        bounds = SearchBounds(count=count, least=1, most=items, limit=10_000_000)
+        bounds = SearchBounds(count=count, min_length=1, max_length=items, limit=10_000_000)
         offsets, codes, _ = LocalEngine(baskets).search(bounds, prefix=no_codes)
         rarest = np.maximum.reduceat(codes, offsets[:-1]) if len(codes) else codes
         pattern_count = int(((rarest >= cuts[shard]) & (rarest < cuts[shard + 1])).sum())

@@ -19,7 +19,7 @@ from discreet.faces import read_stub
 SOURCE = Path(discreet.__file__).parent
 LAB = Path(discreet_lab.__file__).parent
 ROOT = Path(__file__).parent.parent
-BASE = ("errors", "checks", "temporary", "protected", "atomic_write", "wording", "faces")
+BASE = ("errors", "checks", "temporary", "protected", "atomic_write", "wording", "faces", "heavy")
 SEAL = re.compile(r"\bunsealed\b|_Closed__value")
 HEAVY = ["numpy", "numba", "cupy", "duckdb", "pyarrow", "pandas", "polars", "scipy", "rich", "typer"]
 
@@ -219,7 +219,18 @@ def test_nobody_but_the_meter_and_the_audit_opens_a_seal():
 def test_queries_are_defined_where_their_sensitivity_is_read():
     # An engine answers a query and whatever derives from it: so these are all there are.
     homes = {"exact/_query.py", "curator/steps/_truncation.py", "publish/_ranking.py"}
-    kinds = {"Query", "BasketQuery", "Supports", "Held", "Clipped", "Cells", "Kth", "KthClipped", "Largest", "Sizes"}
+    kinds = {
+        "Query",
+        "BasketQuery",
+        "Supports",
+        "LoadHistogram",
+        "ClippedCounts",
+        "Cells",
+        "Kth",
+        "KthClipped",
+        "Largest",
+        "Sizes",
+    }
     kinds |= {"BasketCount", "BasketsEach"}
     for path in (*SOURCE.rglob("*.py"), *LAB.rglob("*.py")):
         for node in nodes_of(path):

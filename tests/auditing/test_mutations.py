@@ -226,7 +226,7 @@ def shared_weights(patch: Patch) -> None:
             row_codes.append(np.sort(row))
         offsets = np.concatenate(([0], np.cumsum([len(row) for row in row_codes]))).astype(np.int64)
         codes = np.concatenate([*row_codes, np.empty(0, np.int32)]).astype(np.int32)
-        return type(rows)(offsets=offsets, codes=codes, allowed=rows.allowed, prefix=rows.prefix)
+        return type(rows)(offsets=offsets, codes=codes, is_allowed=rows.is_allowed, prefix=rows.prefix)
 
     patch.setattr(LocalEngine, "_truncate", truncate_together)
 
@@ -274,7 +274,9 @@ def smallest_mined(patch: Patch) -> None:
     def mined(rows, rank, min_length, max_length, work):
         if count := right(rows, rank, min_length, max_length, work):
             return count
-        counts = search.search(rows, search.SearchBounds(count=1, least=min_length, most=max_length, limit=10**6))[2]
+        counts = search.search(
+            rows, search.SearchBounds(count=1, min_length=min_length, max_length=max_length, limit=10**6)
+        )[2]
         return int(counts.min(initial=rows.people)) if len(counts) else 0
 
     patch.setattr(engine, "count_of_rank", mined)

@@ -163,7 +163,9 @@ def test_equal_people_of_two_segments_draw_apart():
     differences = []
     for key in range(5):
         capped_baskets = receipt_baskets.capped(1, key)
-        north, south = (capped_baskets.within(np.array([region], np.int32)).item_counts[0] for region in (0, 1))
+        north, south = (
+            capped_baskets.select_segments(np.array([region], np.int32)).item_counts[0] for region in (0, 1)
+        )
         differences.append(abs(int(north) - int(south)))
     assert max(differences) <= 99
     assert any(differences)
@@ -225,14 +227,14 @@ def test_people_who_have_few_keep_all():
 
 def test_what_is_left_of_people_and_their_baskets():
     receipt_baskets = receipts([[{1}, {1, 2}], [{2}], [set(), {3}]])
-    assert (receipt_baskets.people, len(receipt_baskets), receipt_baskets.several, receipt_baskets.unit) == (
+    assert (receipt_baskets.people, len(receipt_baskets), receipt_baskets.has_receipts, receipt_baskets.unit) == (
         3,
         5,
         True,
         "baskets",
     )
     assert repr(receipt_baskets) == "Baskets(5 baskets of 3 people, 6 items, 1.00 per basket)"
-    holders = receipt_baskets.holding(np.array([1], np.int32))
+    holders = receipt_baskets.select_containing(np.array([1], np.int32))
     assert (list(holders), holders.owners.tolist()) == ([{1}, {1, 2}], [0, 2])
     chosen_rows = receipt_baskets.rows(np.array([1, 2, 4]))
     assert chosen_rows.owners.tolist() == [0, 1, 2, 3]

@@ -8,18 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 import discreet
-from discreet.baskets import (
-    QUEST_PRESETS,
-    _generate as generate,
-    groceries,
-    groceries_catalogue,
-    groceries_rows,
-    latent_groups,
-    quest,
-)
+from discreet.baskets import _generate as generate, groceries, groceries_catalogue, groceries_rows, quest
 from discreet.errors import InputError, MisuseError
 from discreet.kernels import fill_baskets
 from discreet.kernels._generate import MAX_PICKS
+from discreet_lab.data.generators import QUEST_PRESETS, latent_groups
 from naive.generate import fill_baskets as naive_fill_baskets
 
 
@@ -231,7 +224,7 @@ def test_catalogue_is_one_list_of_different_names():
     assert len(set(catalogue)) == len(catalogue)
     assert 150 <= len(catalogue) <= 200
     assert list(catalogue) == sorted(catalogue)
-    liked = {product for _, products in generate._HABITS.values() for product in products.split(", ")}
+    liked = {product for habit in generate.read_shop()["habits"] for product in habit["products"]}
     assert liked <= set(catalogue)
 
 

@@ -13,7 +13,7 @@ from pyarrow import feather, parquet
 
 import discreet
 from discreet import InputError, MisuseError
-from discreet.baskets import Hierarchy, generalised
+from discreet.baskets import Hierarchy, generalised, resample
 from naive import lineage as naive
 from strategies import baskets as some_baskets, forests
 
@@ -263,3 +263,10 @@ class TestGeneralised:
         ordered = discreet.read(table, person="who", item="what", time="at")
         with pytest.raises(MisuseError, match="read the baskets without their order"):
             generalised(ordered, ROWS)
+
+
+def test_capped_baskets_and_samples_keep_their_forest():
+    baskets = generalised(discreet.read([{"milk", "salt"}, {"milk"}, {"salt"}] * 3), {"milk": "dairy", "dairy": "food"})
+    assert baskets.lineage is not None
+    for derived in (discreet.read(baskets, max_items=2, seed=1), resample(baskets, 5, seed=1)):
+        assert (derived.lineage, derived.hierarchy) == (baskets.lineage, baskets.hierarchy)

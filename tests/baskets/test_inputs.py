@@ -18,12 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet import EmptyDataError, InputError, LimitError, MisuseError
-from discreet.baskets import MemoryLimit, _databases as databases, _remote as remote
-from discreet.baskets._databases import workspace
-from discreet.baskets._feather import read_declared_size
-from discreet.baskets._formats import FileFormat
-from discreet.baskets._remote import open_address
+from discreet import InputError, LimitError, MisuseError, EmptyDataError
+from discreet.baskets import MemoryLimit, _databases as databases
+from discreet.baskets._databases import open_address, workspace
+from discreet.baskets._places import FileFormat
+from discreet.baskets._typed_files import read_feather_size
 from running import run
 
 COLUMNS: dict[str, Any] = {"person": "customer", "item": "product"}
@@ -180,7 +179,7 @@ def test_feather_that_is_none_or_too_much() -> None:
     large_table = pa.table({"customer": np.zeros(4_000_000, np.int64), "product": np.zeros(4_000_000, np.int64)})
     feather.write_feather(large_table, "b.feather", compression="zstd", chunksize=4_000_000)
     size = Path("b.feather").stat().st_size
-    assert 64_000_000 < read_declared_size(Path("b.feather")) < 100_000_000
+    assert 64_000_000 < read_feather_size(Path("b.feather")) < 100_000_000
     assert message(LimitError, "b.feather", **COLUMNS, memory="1MB") == (
         f"b.feather has {size:,} bytes and unpacks to over {1000 * size:,}, which data hardly do; if it is what "
         'you expect, give more memory, as in memory="64GB".'
@@ -309,9 +308,8 @@ def answer_404(place: str) -> Any:
 def test_signatures_are_not_told(form: str, options: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The extension is not here, so its answer is made up; the way of the message is the real one."""
     address = f"https://me:pw@example.com/s.{form}?{options}"
-    monkeypatch.setattr(remote, "_load_extension", lambda *_: None)
+    monkeypatch.setattr(databases, "_load_extension", lambda *_: None)
     monkeypatch.setattr(databases.Workspace, "do", lambda self, task: answer_404(address))
-    monkeypatch.setattr(databases.Workspace, "_run_task", lambda self, task: answer_404(address))
     assert message(InputError, address, **COLUMNS) == (
         f"https://example.com/s.{form}: HTTP Error: Unable to connect to URL 'https://example.com/s.{form}': 404 (Not "
         "Found)."

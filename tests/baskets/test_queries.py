@@ -13,7 +13,7 @@ import pytest
 
 import discreet
 from discreet.baskets import Baskets, Pairs, Segments, Sequences, Vocabulary
-from discreet.baskets._queries import check_query
+from discreet.baskets._redaction import check_query
 from discreet.errors import DiscreetError, InputError, MisuseError
 
 SALES = {"customer": [1, 1, 2], "product": ["tea", "milk", "tea"]}

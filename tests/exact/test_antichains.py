@@ -10,7 +10,7 @@ from scipy import stats
 
 from discreet.baskets import Lineage
 from discreet.exact import Universe
-from discreet.exact._antichains import Forest
+from discreet.exact._universe import Forest
 from discreet.privacy.sampling import SimulationSource
 from naive import lineage as naive
 from strategies import forests

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from discreet import MisuseError
-from discreet.exact._bounds import degree_bound
+from discreet.exact._query import degree_bound
 
 ITEMS = 7
 

@@ -18,11 +18,11 @@ from discreet.exact import (
     BasketCount,
     BasketsEach,
     Cells,
-    Clipped,
-    Held,
+    ClippedCounts,
     Kth,
     KthClipped,
     Largest,
+    LoadHistogram,
     LocalEngine,
     Query,
     Sizes,
@@ -75,10 +75,10 @@ def queries() -> list[Query]:
         Supports(MIXED, Truncation(2, 14)),
         Supports(PAIRS, Truncation(2, 15, PAIRS, scores)),
         Supports(PAIRS, Truncation(3, 16, PAIRS, scores)),
-        Held(MIXED, (1, 2, 5)),
-        *(Clipped(MIXED, total, root) for total in (PARTS, 5 * PARTS // 2) for root in (False, True)),
-        *(KthClipped(Clipped(MIXED, PARTS, root), k) for k in (1, 4, 99) for root in (False, True)),
-        *(KthClipped(Clipped(Itemsets.singles(ITEMS), 3 * PARTS // 2), k) for k in (1, 2, 4)),
+        LoadHistogram(MIXED, (1, 2, 5)),
+        *(ClippedCounts(MIXED, total, root) for total in (PARTS, 5 * PARTS // 2) for root in (False, True)),
+        *(KthClipped(ClippedCounts(MIXED, PARTS, root), k) for k in (1, 4, 99) for root in (False, True)),
+        *(KthClipped(ClippedCounts(Itemsets.singles(ITEMS), 3 * PARTS // 2), k) for k in (1, 2, 4)),
         Cells(((0, 1), (1, 2, 3))),
         Cells(((2,), (0,), (3, 1))),
         *(Kth(k, min_size, longest) for k in (1, 3, 20) for min_size, longest in ((1, 4), (2, 2), (1, 1))),
@@ -113,7 +113,7 @@ def test_one_basket_in_place_of_another_changes_the_answer_by_no_more_than_the_q
             assert change.sum() <= sensitivity.l1_replace <= 2 * sensitivity.l1
             assert (change**2).sum() <= sensitivity.squared_l2_replace <= 2 * sensitivity.squared_l2
             furthest = max(furthest, int(change.sum()))
-    if isinstance(query, Sizes | Held | Cells) or (isinstance(query, Supports) and query.truncation is None):
+    if isinstance(query, Sizes | LoadHistogram | Cells) or (isinstance(query, Supports) and query.truncation is None):
         assert furthest == query.sensitivity().l1_replace  # no noise is wasted
 
 
@@ -136,7 +136,7 @@ def test_nor_is_it_less_than_a_count_of_shorter_itemsets(people, k, rank):
 @given(people=baskets_of, k=st.integers(1, 9), total=st.integers(PARTS, 3 * PARTS), root=st.booleans())
 def test_the_kth_clipped_count_is_one_of_the_clipped_counts(people, k, total, root):
     for sets in (MIXED, Itemsets.singles(ITEMS)):
-        clipped_query = Clipped(sets, total, root)
+        clipped_query = ClippedCounts(sets, total, root)
         falling = sorted(engine(people).answer(clipped_query).tolist(), reverse=True)
         expected = falling[k - 1] if k <= len(falling) else 0
         assert engine(people).answer(KthClipped(clipped_query, k)).tolist() == [expected]

@@ -8,21 +8,27 @@ from hypothesis import given, settings, strategies as st
 import discreet
 from discreet import Vocabulary
 from discreet.errors import MisuseError
-from discreet.exact import cumulative_rank, f_score, false_negative_rate, score, squared_error
-from discreet.exact._metrics import (
+from discreet.exact import (
+    cumulative_rank,
+    f_score,
+    false_negative_rate,
+    precision,
+    rank_itemsets,
+    recall,
+    squared_error,
+)
+from discreet.results import Patterns
+from discreet_lab.measure.scores import (
     Approximation,
     Usefulness,
     approximation,
     completeness,
     false_positive_rate,
-    precision,
-    ranked,
-    recall,
     relative_error,
+    score,
     soundness,
     usefulness,
 )
-from discreet.results import Patterns
 
 A, B, C, D, E = (frozenset(label) for label in "abcde")
 AB = A | B
@@ -77,9 +83,9 @@ def test_lengths():
 
 
 def test_rank_ties_go_to_shorter_sets_then_labels():
-    assert ranked({B: 5, AB: 5, A: 5, C: 7}) == [C, A, B, AB]
-    assert ranked({frozenset({10}): 1, frozenset({9}): 1}) == [{9}, {10}]
-    assert ranked({A: 1, B: 2}, top=5) == [B, A]
+    assert rank_itemsets({B: 5, AB: 5, A: 5, C: 7}) == [C, A, B, AB]
+    assert rank_itemsets({frozenset({10}): 1, frozenset({9}): 1}) == [{9}, {10}]
+    assert rank_itemsets({A: 1, B: 2}, top=5) == [B, A]
 
 
 def test_the_rank_is_the_true_one():

@@ -17,11 +17,11 @@ from discreet.exact import (
     BasketCount,
     BasketsEach,
     Cells,
-    Clipped,
-    Held,
+    ClippedCounts,
     Kth,
     KthClipped,
     Largest,
+    LoadHistogram,
     LocalEngine,
     Sizes,
     Supports,
@@ -57,14 +57,14 @@ QUERIES = [
     Supports(MIXED),
     Supports(MIXED, Truncation(2, 14)),
     Supports(PAIRS, Truncation(2, 15, PAIRS, np.arange(3))),
-    *(Held(sets, (1, 2, 5), squares) for sets in (SINGLE, MIXED) for squares in (False, True)),
+    *(LoadHistogram(sets, (1, 2, 5), squares) for sets in (SINGLE, MIXED) for squares in (False, True)),
     *(
-        Clipped(sets, total, root)
+        ClippedCounts(sets, total, root)
         for sets in (SINGLE, MIXED, column([(0,)]))
         for total in (PARTS, 5 * PARTS // 2, 9 * PARTS)
         for root in (False, True)
     ),
-    *(KthClipped(Clipped(MIXED, 2 * PARTS, root), 2) for root in (False, True)),
+    *(KthClipped(ClippedCounts(MIXED, 2 * PARTS, root), 2) for root in (False, True)),
     Cells(((0, 1), (1, 2))),
     *(Kth(k, 1, 3) for k in (1, 4)),
     *(Largest(2, floor) for floor in (0, 2)),
@@ -106,7 +106,7 @@ def test_one_person_moves_the_answer_by_no_more_than_the_query_says(query):
 
 def test_a_clipped_person_costs_what_one_basket_costs():
     # Thirty baskets of everything are scaled down to what one person may add.
-    query = Clipped(MIXED, 4 * PARTS)
+    query = ClippedCounts(MIXED, 4 * PARTS)
     for baskets in (1, 30):
         contribution = engine([[SUBSETS[7]] * baskets]).answer(query)
         assert contribution.sum() <= 4 * PARTS == query.sensitivity(baskets).l1
@@ -126,11 +126,11 @@ def test_answers(people, total, root):
     for family, plain in ((MIXED, sets), (SINGLE, SUBSETS[1:4])):
         vectors = [[sum(itemset <= basket for basket in person) for itemset in plain] for person in people]
         loads = [sum(times**2 if root else times for times in vector) for vector in vectors]
-        bins = local_engine.answer(Held(family, (1, 2, 5), root)).tolist()
+        bins = local_engine.answer(LoadHistogram(family, (1, 2, 5), root)).tolist()
         assert bins == [sum(low <= load < high for load in loads) for low, high in ((1, 2), (2, 5), (5, 10**9))]
         weights = [naive.weight(load, total, root) for load in loads]
         expected = [sum(w * v[place] for w, v in zip(weights, vectors, strict=True)) for place in range(len(plain))]
-        assert local_engine.answer(Clipped(family, total, root)).tolist() == expected
+        assert local_engine.answer(ClippedCounts(family, total, root)).tolist() == expected
 
 
 @given(PEOPLE)
@@ -154,7 +154,7 @@ def test_people_are_not_asked_about_once_their_baskets_were_cut():
         single = cut_engine.answer(Supports(SINGLE))
         assert single.sum() == len([*before]) + 3 + 3 + 1 + 1 + 1 + 1
         for query in QUERIES:
-            if isinstance(query, BasketsEach | Held | Clipped | KthClipped):
+            if isinstance(query, BasketsEach | LoadHistogram | ClippedCounts | KthClipped):
                 with pytest.raises(MisuseError) as caught:
                     cut_engine.answer(query)
                 assert str(caught.value) == (
@@ -166,7 +166,7 @@ def test_people_are_not_asked_about_once_their_baskets_were_cut():
     # Where everyone has one basket, a cut basket is a person's.
     baskets = engine(people).baskets
     engine_of_baskets = LocalEngine(Baskets(baskets.offsets, baskets.codes, baskets.vocabulary))
-    assert engine_of_baskets.cut(truncation).answer(Held(SINGLE, (1,))).tolist() == [len(baskets)]
+    assert engine_of_baskets.cut(truncation).answer(LoadHistogram(SINGLE, (1,))).tolist() == [len(baskets)]
 
 
 def test_scores_have_no_baskets():

@@ -27,7 +27,7 @@ def bits(people, code) -> int:
 
 
 def check(rows, people, requested_codes) -> None:
-    bitmaps, places = rows.columns.of(np.array(requested_codes, np.int32))
+    bitmaps, places = rows.columns.find(np.array(requested_codes, np.int32))
     for code, place in zip(requested_codes, places, strict=True):
         assert sum(int(word) << 64 * position for position, word in enumerate(bitmaps[place])) == bits(people, code)
 
@@ -64,14 +64,14 @@ def test_columns_that_would_not_fit_are_let_go(monkeypatch):
     assert not rows.columns.fit(5)
     for requested_codes in ([0, 1], [2], [3, 4], [0, 5, 6], [4, 0]):
         check(rows, people, requested_codes)
-        assert len(rows.columns.of(np.array(requested_codes, np.int32))[0]) <= 4
+        assert len(rows.columns.find(np.array(requested_codes, np.int32))[0]) <= 4
 
 
 def test_the_most_frequent_come_with_the_first():
     people = [frozenset({0, 1})] * 9 + [frozenset({1, 2})] * 5 + [frozenset({4})]
     rows = laid(people, ahead=2)
-    assert len(rows.columns.of(np.array([4], np.int32))[0]) == 3
-    assert rows.columns.of(np.array([1, 0, 4], np.int32))[1].tolist() == [0, 1, 2]
+    assert len(rows.columns.find(np.array([4], np.int32))[0]) == 3
+    assert rows.columns.find(np.array([1, 0, 4], np.int32))[1].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(("rank", "expected"), [(1, 7), (2, 7), (3, 4), (5, 0), (6, 0), (0, 0)])

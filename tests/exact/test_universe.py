@@ -31,7 +31,7 @@ def test_codes_are_found_the_same_by_both_ways(items, length, monkeypatch):
     numbers = range(0, comb(items, length), max(1, comb(items, length) // 97))
     numberings = []
     for dense_limit in (0, 10**9):
-        monkeypatch.setattr("discreet.exact._numbering._MAX_DENSE_RATIO", dense_limit)
+        monkeypatch.setattr("discreet.exact._universe._MAX_DENSE_RATIO", dense_limit)
         numberings.append([Universe(items, length, length).itemset(number) for number in numbers])
     assert numberings[0] == numberings[1]
 

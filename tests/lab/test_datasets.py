@@ -4,10 +4,11 @@ import os
 import numpy as np
 import pytest
 
-from discreet.baskets import QUEST_PRESETS, applets, cascades, groceries, quest, viewings
+from discreet.baskets import applets, cascades, groceries, quest, viewings
 from discreet.errors import InputError, MisuseError
 from discreet_lab.data import datasets
 from discreet_lab.data.datasets import DATA_SETS, INFERRED, load, names, path, verify
+from discreet_lab.data.generators import QUEST_PRESETS
 
 
 def need(name):

@@ -10,11 +10,12 @@ from math import exp, inf, isnan, log
 import numpy as np
 import pytest
 
-from discreet.baskets import bulk_buyers, read
+from discreet.baskets import read
 from discreet.errors import MisuseError
 from discreet.exact import ListedPatterns, LocalEngine, WantedPatterns, judged
 from discreet.planning import ratio_of, regret_of, trial
 from discreet.registry import mechanisms
+from discreet_lab.data.generators import bulk_buyers
 from discreet_lab.data.own_data import add_line, replace_data, replace_points
 from discreet_lab.data.set_aside import DIGESTS, FOR_DEVICES, FOR_THE_CURATOR
 from discreet_lab.measure import regret as measure

@@ -15,13 +15,14 @@ import pytest
 import discreet
 import strangers
 from discreet import InputError, MisuseError
-from discreet.baskets import bulk_buyers, groceries, quest, zipf
+from discreet.baskets import groceries, quest
 from discreet.exact import LocalEngine, _metrics as metrics, judged, listed_patterns
 from discreet.planning import trial
 from discreet.planning._advising import LEVEL, advise
 from discreet.planning._measuring import mine_wanted_patterns
 from discreet.planning._regret import adjust_p_values, compute_p_value, count_runs_needed
 from discreet.results import Comparison, Trial, Trials
+from discreet_lab.data.generators import bulk_buyers, zipf
 from questions import case
 
 SHOP = groceries(2_000, seed=7)

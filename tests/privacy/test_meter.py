@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from discreet import Baskets, MisuseError, Vocabulary
-from discreet.exact import BasketCount, Listed, LocalEngine, Sizes, Supports, Universe
+from discreet.exact import BasketCount, FrequentSets, LocalEngine, Sizes, Supports, Universe
 from discreet.privacy import Budget, Meter, Neighbours, Noisy, SealedAnswer, SealedEngine, compose
 from discreet.privacy._sealed import SealedList
 from discreet.privacy.sampling import SimulationSource
@@ -30,7 +30,7 @@ def meter(epsilon="1", delta=0, neighbours=ADD, seed=1, **options) -> Meter:
 
 def occurring(*counts, floor=0, max_itemsets=1) -> SealedList:
     item_count = len(counts)
-    listed_itemsets = Listed(Itemsets.singles(item_count), np.array(counts), floor or 0)
+    listed_itemsets = FrequentSets(Itemsets.singles(item_count), np.array(counts), floor or 0)
     return SealedList(listed_itemsets, Universe(item_count, 1, 1), floor, max_itemsets)
 
 
@@ -98,7 +98,7 @@ def test_a_choice_has_the_law_of_its_rate():
     for _ in range(6000):
         part = test_meter.part(Fraction(1, 6000))
         part.total = Fraction(2)
-        sealed_list = SealedList(Listed(Itemsets.singles(2), np.array([1, 0]), 0), Universe(3, 1, 1))
+        sealed_list = SealedList(FrequentSets(Itemsets.singles(2), np.array([1, 0]), 0), Universe(3, 1, 1))
         observed[part.choose_itemsets("c", sealed_list, 1, Fraction(1))[0][0]] += 1
     weights = np.array([exp(2), 1, 1])
     assert stats.chisquare(observed, weights / weights.sum() * 6000).pvalue > ALARM
@@ -167,7 +167,7 @@ class TestFinding:
     def test_nothing_is_chosen_from_a_list_that_is_not_public(self):
         with pytest.raises(MisuseError) as caught:
             meter().choose_itemsets(
-                "c", SealedList(Listed(Itemsets.singles(2), np.array([1, 0]), 0), None), 1, Fraction(1)
+                "c", SealedList(FrequentSets(Itemsets.singles(2), np.array([1, 0]), 0), None), 1, Fraction(1)
             )
         assert str(caught.value) == (
             "Itemsets are chosen from all there are, and which items there are is not public here."

@@ -12,7 +12,18 @@ import pytest
 import strategies
 from discreet import MisuseError
 from discreet.checks import MAX_COUNT
-from discreet.exact import BasketCount, Cells, Clipped, Held, Kth, Largest, Sizes, Supports, Truncation, Universe
+from discreet.exact import (
+    BasketCount,
+    Cells,
+    ClippedCounts,
+    Kth,
+    Largest,
+    LoadHistogram,
+    Sizes,
+    Supports,
+    Truncation,
+    Universe,
+)
 from discreet.privacy import SealedAnswer, SealedEngine, unsealed
 from discreet.privacy._sealed import SealedList
 from discreet.results import Itemsets
@@ -32,9 +43,9 @@ QUERIES = {
     "near a number": lambda engine: engine.answer(Supports(EVERY)).falling().near(2),
     "near another": lambda engine: engine.answer(Supports(EVERY)).falling().near(engine.answer(Kth(3, 2, 3))),
     "in order of nearness": lambda engine: engine.answer(Supports(EVERY)).near(2).falling(),
-    "in parts": lambda engine: engine.answer(Clipped(EVERY, 1500)),
-    "parts near a number": lambda engine: engine.answer(Clipped(EVERY, 1500)).near(1000),
-    "bins": lambda engine: engine.answer(Held(EVERY, (1, 3))),
+    "in parts": lambda engine: engine.answer(ClippedCounts(EVERY, 1500)),
+    "parts near a number": lambda engine: engine.answer(ClippedCounts(EVERY, 1500)).near(1000),
+    "bins": lambda engine: engine.answer(LoadHistogram(EVERY, (1, 3))),
     "cells": lambda engine: engine.answer(Cells(((0, 1), (2,)))),
     "cut baskets": lambda engine: engine.cut(Truncation(2, 77)).answer(Supports(EVERY)),
     "the largest": lambda engine: engine.answer(Largest(2, 1)),

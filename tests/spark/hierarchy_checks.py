@@ -183,7 +183,12 @@ def test_receipts_and_segments_with_a_hierarchy(session: Any) -> None:
     assert len(capped[0]) == len(capped[1])
     alike(*map(engine_of, capped), 30, few_questions=True)
     few_items = np.array([1], np.int32)
-    alike(engine_of(local_wide.within(few_items)), engine_of(right.within(few_items)), 31, few_questions=True)
+    alike(
+        engine_of(local_wide.select_segments(few_items)),
+        engine_of(right.select_segments(few_items)),
+        31,
+        few_questions=True,
+    )
     question: dict[str, Any] = {"top": 6, "epsilon": "2", "hierarchy": HIERARCHY, "max_baskets": 2}
     assert released(spread, 7, **question) == released(local, 7, **question)
 

@@ -24,7 +24,7 @@ from comparing import COLUMNS, alike, compared_mechanisms, draw_baskets, error_t
 
 import discreet
 from discreet.baskets import groceries
-from discreet.exact import BasketsEach, Clipped, Held, KthClipped, Sizes, Supports, Truncation, engine_of
+from discreet.exact import BasketsEach, ClippedCounts, KthClipped, LoadHistogram, Sizes, Supports, Truncation, engine_of
 from discreet.privacy.ledger import HashedRows
 from discreet.registry import mechanisms
 from discreet.results import Itemsets
@@ -61,7 +61,7 @@ def compare_baskets(local_baskets: Any, spread_baskets: Any) -> None:
     assert list(local_baskets.vocabulary) == list(spread_baskets.vocabulary)
     assert np.array_equal(local_baskets.item_counts, spread_baskets.item_counts)
     limits = tuple(range(1, 9))
-    for query in (BasketsEach(limits), Held(Itemsets.singles(local_baskets.items), limits), Sizes(9)):
+    for query in (BasketsEach(limits), LoadHistogram(Itemsets.singles(local_baskets.items), limits), Sizes(9)):
         assert np.array_equal(engine_of(local_baskets).answer(query), engine_of(spread_baskets).answer(query)), query
     assert (
         HashedRows.of(local_baskets, bytes(32)).fingerprint() == HashedRows.of(spread_baskets, bytes(32)).fingerprint()
@@ -88,7 +88,12 @@ def test_every_question_about_people_with_several_baskets(session: Any) -> None:
     pairs = Itemsets.of(np.array(pair, np.int32) for pair in ((0, 1), (1, 2), (2, 5)))
     assert np.array_equal(local_cut.answer(Supports(pairs)), spread_cut.answer(Supports(pairs)))
     assert local_cut.above(9, 1, 3, 50).itemsets.same(spread_cut.above(9, 1, 3, 50).itemsets)
-    for query in (BasketsEach((1,)), Held(pairs, (1,)), Clipped(pairs, 900), KthClipped(Clipped(pairs, 900), 1)):
+    for query in (
+        BasketsEach((1,)),
+        LoadHistogram(pairs, (1,)),
+        ClippedCounts(pairs, 900),
+        KthClipped(ClippedCounts(pairs, 900), 1),
+    ):
         message = error_text(lambda query=query: spread_cut.answer(query))
         assert message == error_text(lambda query=query: local_cut.answer(query))
         assert "is about all baskets of a person, and these were cut" in message
@@ -102,9 +107,9 @@ def test_some_of_the_receipts(session: Any) -> None:
     narrower = np.where(np.arange(24) % 2, np.arange(24) // 2, -1).astype(np.int32)
     vocabulary = discreet.Vocabulary([label for place, label in enumerate(local.vocabulary) if place % 2])
     for step in (
-        lambda baskets: baskets.within(few_items).capped(2, 8),
-        lambda baskets: baskets.holding(np.array([0, 2], np.int32)),
-        lambda baskets: baskets.recoded(narrower, vocabulary).capped(2, 9).holding(few_items),
+        lambda baskets: baskets.select_segments(few_items).capped(2, 8),
+        lambda baskets: baskets.select_containing(np.array([0, 2], np.int32)),
+        lambda baskets: baskets.recoded(narrower, vocabulary).capped(2, 9).select_containing(few_items),
     ):
         local_step, right = step(local), step(spread)
         assert (local_step.people, len(local_step)) == (right.people, len(right))
@@ -148,7 +153,10 @@ def test_equal_people_in_many_partitions(session: Any) -> None:
         local_capped, right = local.capped(max_baskets, key), spread.capped(max_baskets, key)
         assert (local_capped.people, len(local_capped)) == (right.people, len(right))
         for region_codes in (np.array(region, np.int32) for region in regions):
-            local_region, spread_region = local_capped.within(region_codes), right.within(region_codes)
+            local_region, spread_region = (
+                local_capped.select_segments(region_codes),
+                right.select_segments(region_codes),
+            )
             assert (local_region.people, len(local_region)) == (spread_region.people, len(spread_region))
             assert np.array_equal(local_region.item_counts, spread_region.item_counts)
     # Of 136 equal people who keep one of three baskets, two of them tea: fewer than 60 or more than 120 hold tea in one
@@ -258,7 +266,7 @@ def test_odd_receipts(session: Any) -> None:
         assert message == error_text(lambda frame=frame: discreet.read(frame, **RECEIPTS, by="by"))
     table = pa.table({"who": [1, 1, 2], "receipt": [1, 1, 1], "what": ["a", "b", "c"], "by": ["x", None, "y"]})
     local, spread = read_both(session, table, **RECEIPTS, by="by")
-    compare_baskets(local.within(np.array([0], np.int32)), spread.within(np.array([0], np.int32)))
+    compare_baskets(local.select_segments(np.array([0], np.int32)), spread.select_segments(np.array([0], np.int32)))
 
 
 def test_what_tells_receipts_apart(session: Any) -> None:

@@ -95,9 +95,11 @@ def test_every_question_of_some_items_and_people(session: Any) -> None:
     narrower = np.where(np.arange(30) % 2, np.arange(30) // 2, -1).astype(np.int32)
     vocabulary = discreet.Vocabulary([label for place, label in enumerate(local.vocabulary) if place % 2])
     for step in (
-        lambda held: held.within(few_items),
-        lambda held: held.holding(np.array([0, 2], np.int32)),
-        lambda held: held.within(np.array([0, 2], np.int32)).holding(few_items).recoded(narrower, vocabulary),
+        lambda held: held.select_segments(few_items),
+        lambda held: held.select_containing(np.array([0, 2], np.int32)),
+        lambda held: (
+            held.select_segments(np.array([0, 2], np.int32)).select_containing(few_items).recoded(narrower, vocabulary)
+        ),
     ):
         local_step, right = step(local), step(spread)
         assert len(local_step) == len(right)

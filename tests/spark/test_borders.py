@@ -74,7 +74,7 @@ def held_by(rows, lineage=None):
 
 
 def searched(baskets, count, max_size):
-    bounds = SearchBounds(count=count, least=1, most=max_size, limit=10**6)
+    bounds = SearchBounds(count=count, min_length=1, max_length=max_size, limit=10**6)
     offsets, codes, counts = LocalEngine(baskets).search(bounds, prefix=np.empty(0, np.int32))
     return Itemsets(offsets, codes), counts
 
@@ -108,7 +108,7 @@ def test_what_lies_beyond_borders_is_all_that_fewer_people_hold(rows, above, cou
     baskets = held_by(rows, None if above is None else Lineage(np.array(above, np.int32)))
     known_itemsets, counts = searched(baskets, count + further_count, max_size)
     expected = as_dict(*searched(baskets, count, max_size))
-    bounds = SearchBounds(count=count, least=1, most=max_size, limit=10**6)
+    bounds = SearchBounds(count=count, min_length=1, max_length=max_size, limit=10**6)
     further_itemsets, fewer = borders.mine_beyond_borders(remote(baskets), known_itemsets, bounds)
     found_counts = as_dict(known_itemsets, counts) | as_dict(further_itemsets, fewer)
     assert found_counts == expected
@@ -118,7 +118,7 @@ def test_what_lies_beyond_borders_is_all_that_fewer_people_hold(rows, above, cou
             borders.mine_beyond_borders(
                 remote(baskets),
                 known_itemsets,
-                SearchBounds(count=count, least=1, most=max_size, limit=len(further_itemsets) - 1),
+                SearchBounds(count=count, min_length=1, max_length=max_size, limit=len(further_itemsets) - 1),
             )
 
 

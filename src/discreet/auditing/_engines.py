@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..baskets import Baskets, Item
-from ..exact import Engine, Listed, LocalEngine, Query
+from ..exact import Engine, FrequentSets, LocalEngine, Query
 from ..privacy import I64
 
 # The name of the engine in verdicts.
@@ -33,12 +33,12 @@ class CachingEngine(LocalEngine):
         answer: I64 = self._answers[query]
         return answer
 
-    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
+    def above(self, bound: int, least: int, longest: int, limit: int) -> FrequentSets:
         """Return the list of the local engine, from the cache if possible."""
         key = (bound, least, longest, limit)
         if key not in self._answers:
             self._answers[key] = super().above(bound, least, longest, limit)
-        answer: Listed = self._answers[key]
+        answer: FrequentSets = self._answers[key]
         return answer
 
 

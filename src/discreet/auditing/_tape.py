@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import Item
-from ..exact import Engine, Listed, Query, Universe
+from ..exact import Engine, FrequentSets, Query, Universe
 from ..privacy import I64, Candidates, ItemTuple, Meter, Noisy, SealedEngine, Way, unsealed
 from ..privacy.sampling import Selection
 from ..results import Itemsets
@@ -76,7 +76,7 @@ class RecordingEngine(Engine):
         self.last = self.engine.answer(query)
         return self.last
 
-    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
+    def above(self, bound: int, least: int, longest: int, limit: int) -> FrequentSets:
         """Return the list of the inner engine."""
         return self.engine.above(bound, least, longest, limit)
 

@@ -1,4 +1,3 @@
-from ._allowance import MemoryLimit as MemoryLimit
 from ._arrow import as_arrow as as_arrow, as_numpy as as_numpy
 from ._build import (
     Labels as Labels,
@@ -12,10 +11,18 @@ from ._capping import (
     MOST_BASKETS as MOST_BASKETS,
     PeopleOverCap as PeopleOverCap,
     SegmentOfPeople as SegmentOfPeople,
+    draw_one_basket_each as draw_one_basket_each,
+    resample as resample,
     resolve_basket_cap as resolve_basket_cap,
     select_baskets as select_baskets,
+    spawn_seeds as spawn_seeds,
 )
-from ._columns import Column as Column, Table as Table
+from ._columns import (
+    EXACT_FLOAT_LIMIT as EXACT_FLOAT_LIMIT,
+    Column as Column,
+    ColumnChecks as ColumnChecks,
+    Table as Table,
+)
 from ._core import (
     AnyBaskets as AnyBaskets,
     Baskets as Baskets,
@@ -33,28 +40,18 @@ from ._core import (
     starts as starts,
     take_rows as take_rows,
 )
-from ._events import (
-    EXACT_FLOAT_LIMIT as EXACT_FLOAT_LIMIT,
-    check_basket_types as check_basket_types,
-    check_exact_floats as check_exact_floats,
-    check_item_types as check_item_types,
-    check_one_item_type as check_one_item_type,
-    check_person_types as check_person_types,
-)
-from ._excel import check_extent as check_extent
 from ._frames import is_spark_frame as is_spark_frame
 from ._generate import (
-    QUEST_PRESETS as QUEST_PRESETS,
     build_from_events as build_from_events,
+    check_counts as check_counts,
+    check_shares as check_shares,
+    draw_background as draw_background,
     groceries as groceries,
     groceries_catalogue as groceries_catalogue,
     groceries_rows as groceries_rows,
-    latent_groups as latent_groups,
     number_vocabulary as number_vocabulary,
     quest as quest,
 )
-from ._generate_census import census as census
-from ._generate_crowds import bulk_buyers as bulk_buyers, zipf as zipf
 from ._generate_relations import applets as applets, cascades as cascades, viewings as viewings
 from ._hierarchy import (
     MIXED_LEVELS as MIXED_LEVELS,
@@ -66,7 +63,6 @@ from ._hierarchy import (
 )
 from ._lineage import Lineage as Lineage, recode_lineage as recode_lineage
 from ._list_files import Lists as Lists, read_itemset_file as read_itemset_file
-from ._parquet import read_declared_size as read_declared_size
 from ._places import list_parts as list_parts
 from ._read import read as read, read_people as read_people
 from ._recoding import (
@@ -92,6 +88,6 @@ from ._redaction import (
     public_name as public_name,
     public_path as public_path,
 )
-from ._resample import draw_one_basket_each as draw_one_basket_each, resample as resample, spawn_seeds as spawn_seeds
-from ._streams import COMPRESSIONS as COMPRESSIONS, open_stream as open_stream
+from ._streams import COMPRESSIONS as COMPRESSIONS, MemoryLimit as MemoryLimit, open_stream as open_stream
+from ._typed_files import check_extent as check_extent, read_declared_size as read_declared_size
 from ._view import render_cluster_html as render_cluster_html

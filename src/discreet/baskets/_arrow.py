@@ -5,19 +5,16 @@ The conversions of Arrow import pandas if it is installed, which takes half a se
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from ..heavy import pa
 
 
 def as_arrow(values: NDArray[Any]) -> pa.Array:
     """Return whole numbers as an Arrow array."""
-    import pyarrow as pa
-
     buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
     return pa.Array.from_buffers(pa.type_for_alias(values.dtype.name), len(values), buffers)
 

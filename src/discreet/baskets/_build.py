@@ -12,21 +12,19 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import is_whole
 from ..errors import InputError, MisuseError, name_options
+from ..heavy import pa, pc
 from ..kernels import close_gaps, in_threads, keep_some, mark_held_codes, mark_present, sort_rows, threads, translate
 from ..wording import number_of
-from ._allowance import MemoryLimit
 from ._arrow import as_arrow, as_numpy
 from ._core import Baskets, Codes, Offsets, Pairs, Segments, Sequences, Vocabulary, starts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from ._streams import MemoryLimit
 
 Labels: TypeAlias = Literal["numbers", "names"] | None
 
@@ -96,9 +94,6 @@ class Collector:
 
     def add_names(self, sizes: NDArray[Any], names: pa.Array) -> None:
         """Add rows of names, which lie end to end in an Arrow array of text without nulls."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         self._add_sizes(sizes)
         if not len(names):
             return
@@ -216,9 +211,6 @@ def sort_labels(labels: pa.Array, label_type: Labels, name: str) -> tuple[Vocabu
     name
         The name of the source, for messages.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     # Three cases: numbers that stay numbers or become names, names that become numbers, and names.
     if pa.types.is_integer(labels.type):
         labels = labels.cast(pa.large_string() if label_type == "names" else pa.int64())
@@ -252,8 +244,6 @@ def recode(codes: Codes, table: Codes) -> Codes:
 
 def join_rows(name: str, parts: Sequence[Rows], memory_limit: MemoryLimit) -> Rows:
     """Return the rows of several files, one after another, under one vocabulary of numbers or of names."""
-    import pyarrow as pa
-
     memory_limit.check(name, sum(rows.codes.nbytes + rows.offsets.nbytes for rows in parts))
     vocabularies = [rows.vocabulary for rows in parts if len(rows.vocabulary)]
     if len({vocabulary.numeric for vocabulary in vocabularies}) > 1:
@@ -292,9 +282,6 @@ def parse_labels(names: pa.Array, *, plain: bool = False) -> tuple[pa.Array | No
 
     With `plain`, a name with a leading zero is no number: the number would lose the zero.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     pattern = _PLAIN_NUMBER if plain else r"^[0-9]+$"
     is_unfit = pc.invert(pc.match_substring_regex(names, pattern))
     if not pc.any(is_unfit).as_py():
@@ -378,9 +365,7 @@ def cap_items(baskets: Baskets, max_items: int, seed: int | None) -> Baskets:
         is_kept = _mark_kept(pairs.offsets, pairs.first, offsets, codes)
         is_kept &= _mark_kept(pairs.offsets, pairs.second, offsets, codes)
         pairs = Pairs(starts(is_kept)[pairs.offsets], pairs.first[is_kept], pairs.second[is_kept])
-    return Baskets(
-        offsets, codes, baskets.vocabulary, sequences, pairs, baskets.merged, baskets.segments, baskets.owners
-    )
+    return replace(baskets, offsets=offsets, codes=codes, sequences=sequences, pairs=pairs)
 
 
 def _split_rows(offsets: Offsets) -> list[tuple[int, int]]:

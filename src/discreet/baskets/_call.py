@@ -13,21 +13,37 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from ..errors import InputError, Message, MisuseError, build_message, name_options, render_option
-from ._allowance import MemoryLimit
 from ._build import Labels, Rows, join_rows, shorten_value
 from ._core import Item
-from ._databases import kind_of_database, workspace
+from ._databases import EXTENSIONS, format_of_address, kind_of_database, open_address, workspace
 from ._events import is_list_column
-from ._formats import FORMATS, TABLE_FORMATS, TEXT_FORMATS, FileFormat, resolve_format
 from ._frames import ArrowStream, build_column_stream, build_record_stream, has_attribute, open_frame
-from ._handed import copy_stream, open_standard_input
-from ._memory import has_zeros_and_ones, read_dense, read_iterable, read_json_lines, read_sparse
-from ._one_hot import is_one_hot, read_one_hot
-from ._places import Part, add_folder_columns, find_folder_types, list_all_parts, list_parts
+from ._memory import (
+    has_zeros_and_ones,
+    is_one_hot,
+    read_dense,
+    read_iterable,
+    read_json_lines,
+    read_one_hot,
+    read_sparse,
+)
+from ._places import (
+    FORMATS,
+    TABLE_FORMATS,
+    TEXT_FORMATS,
+    FileFormat,
+    Part,
+    add_folder_columns,
+    copy_stream,
+    find_folder_types,
+    list_all_parts,
+    list_parts,
+    open_standard_input,
+    resolve_format,
+)
 from ._redaction import QUERY_NAME, clean_error, public_name
-from ._remote import EXTENSIONS, format_of_address, open_address
 from ._sniffing import DELIMITERS, TextHead, check_delimiter, check_encoding, sniff
-from ._streams import Progress, check_file
+from ._streams import MemoryLimit, Progress, check_file
 from ._tables import group_rows, read_lists
 from ._text import read_lines
 
@@ -177,7 +193,8 @@ class ReadOptions:
         self.refuse_options("The data are in memory", "query", *TEXT)
         # scipy is not imported: its matrices have their method.
         if has_attribute(source, "tocsr"):
-            return "The matrix", self._read_sparse(source)
+            self.refuse_options("A sparse matrix has one row per basket, without order", *TABLE, "ordered", "format")
+            return "The matrix", read_sparse(source, self._column_labels())
         is_table = self.person is not None or self.item is not None
         if isinstance(source, Mapping):
             if is_table or self.format is not None:
@@ -336,8 +353,9 @@ class ReadOptions:
         formats = {form.format for form in forms.values()}
         # A union of tables needs typed columns, or text columns, in all files.
         if len(formats) > 1 or (self.person is not None and not formats <= set(TABLE_FORMATS)):
+            verb = "are" if name == _FILES else "is a folder with files" if Path(name).is_dir() else "names files"
             raise MisuseError(
-                f"{name} {_describe_source(name)} of the kinds {', '.join(sorted(formats))}; several files are "
+                f"{name} {verb} of the kinds {', '.join(sorted(formats))}; several files are "
                 "read as one table if all of them are CSV, or all TSV, JSON, Parquet, Feather or Excel."
             )
         # All files are checked before the first is read.
@@ -425,10 +443,6 @@ class ReadOptions:
                 pattern = "a number and then names, but for the first,"
                 raise _build_table_error(path, pattern, "", build_message('{format="baskets"}'))
         return read_lines(path, compression, self.memory_limit, delimiter=delimiter, **options)
-
-    def _read_sparse(self, matrix: Any) -> Rows:
-        self.refuse_options("A sparse matrix has one row per basket, without order", *TABLE, "ordered", "format")
-        return read_sparse(matrix, self._column_labels())
 
     def _column_labels(self) -> Sequence[Item] | None:
         """Return the option `labels`, which names the columns of a matrix here."""
@@ -532,10 +546,6 @@ def _peek(source: Any) -> tuple[Any, Any]:
     all_elements = chain(head, source)
     first = head[0] if head else None
     return list(all_elements) if isinstance(first, os.PathLike) else all_elements, first
-
-
-def _describe_source(name: str) -> str:
-    return "are" if name == _FILES else "is a folder with files" if Path(name).is_dir() else "names files"
 
 
 def _check_no_columns(source: Mapping[Any, Any]) -> None:

@@ -18,15 +18,16 @@ independently. Intervals rest on the quality of this mixing; the privacy guarant
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import parse_positive
+from ..checks import is_whole, parse_positive
 from ..errors import MisuseError
 from ..kernels import number_equal
+from ._core import Baskets, Offsets, take_rows
 
 if TYPE_CHECKING:
     from ._core import AnyBaskets
@@ -40,13 +41,13 @@ MOST_BASKETS = 1_000_000  # above any real number of baskets per person: a large
 
 def resolve_basket_cap(max_baskets: Any, baskets: AnyBaskets) -> int | None:
     """Return `max_baskets` as an int, checked; None if no cap is set or each person has one basket."""
-    if max_baskets is not None and not baskets.several:
+    if max_baskets is not None and not baskets.has_receipts:
         raise MisuseError.format(
             "{max_baskets} is for people with several baskets: read them with {basket=}, the column that tells "
             "the baskets of a person apart."
         )
     # Without several baskets per person there is nothing to cap.
-    if max_baskets is None or not baskets.several:
+    if max_baskets is None or not baskets.has_receipts:
         return None
     if parse_positive("max_baskets", max_baskets) > MOST_BASKETS:
         raise MisuseError.format(
@@ -214,3 +215,73 @@ def _list_positions(firsts: I64, sizes: I64) -> I64:
 def _starts(sizes: I64) -> I64:
     """Return the start of each of several runs that lie end to end."""
     return np.cumsum(sizes) - sizes
+
+
+def spawn_seeds(seed: int, streams: int) -> list[np.random.SeedSequence]:
+    """Return the seeds of independent streams, derived from a seed of the user."""
+    if not is_whole(seed) or seed < 0:
+        raise MisuseError.format("{seed} is {given!r}; it must be a whole number, 0 or more: try {seed=0}.", given=seed)
+    return np.random.SeedSequence(int(seed)).spawn(streams)
+
+
+def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
+    """Return baskets of people drawn uniformly, with replacement.
+
+    A person is drawn with all baskets, order, pairs and segment. The vocabulary stays unchanged, so an item may be in
+    no basket.
+
+    Parameters
+    ----------
+    baskets
+        The baskets of the people to draw from: at least one person.
+    people
+        The number of draws, 0 or more.
+    seed
+        A whole number, 0 or more.
+
+    Examples
+    --------
+    >>> from discreet.baskets._generate import quest
+    >>> resample(quest(100, 50, mean_size=4, mean_pattern=2), 1_000, seed=7).people
+    1000
+    """
+    if not is_whole(people) or people < 0:
+        raise MisuseError.format("{people} is {given!r}; it must be a whole number, 0 or more.", given=people)
+    if people > 0 and baskets.people == 0:
+        raise MisuseError(f"There is nobody to draw {people:,} people from: give baskets of at least one person.")
+    source = np.random.default_rng(*spawn_seeds(seed, 1))
+    rows = source.integers(baskets.people, size=people) if people else np.zeros(0, dtype=np.int64)
+    owners = None
+    if baskets.owners is not None:
+        # People are drawn, and then all baskets of each drawn person.
+        owners, rows = take_rows(baskets.owners, rows, np.arange(len(baskets)))
+    return _take_baskets(baskets, rows, owners)
+
+
+def draw_one_basket_each(baskets: Baskets, seed: int = 0) -> Baskets:
+    """Return one basket of each person, drawn uniformly.
+
+    Draws of different people are independent, so the drawn baskets are as independent as the people are.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from discreet import read
+    >>> table = pa.table({"who": [1, 1, 2], "bill": [1, 2, 1], "what": ["tea", "milk", "jam"]})
+    >>> sample = draw_one_basket_each(read(table, person="who", basket="bill", item="what"), seed=7)
+    >>> sample.people, sample.has_receipts
+    (2, False)
+    """
+    if baskets.owners is None:
+        return baskets
+    source = np.random.default_rng(*spawn_seeds(seed, 1))
+    rows = baskets.owners[:-1] + source.integers(np.diff(baskets.owners))
+    return _take_baskets(baskets, rows, None)
+
+
+def _take_baskets(baskets: Baskets, rows: NDArray[np.int64], owners: Offsets | None) -> Baskets:
+    """Return the baskets at `rows`, which may repeat, with their order, pairs and segments."""
+    offsets, codes = take_rows(baskets.offsets, rows, baskets.codes)
+    parts: dict[str, Any] = {name: getattr(baskets, name) for name in ("sequences", "pairs", "segments")}
+    parts = {name: None if part is None else part.take(rows) for name, part in parts.items()}
+    return replace(baskets, offsets=offsets, codes=codes, owners=owners, merged=0, **parts)

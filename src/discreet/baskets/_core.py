@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, LimitError, MisuseError
+from ..heavy import pa, pc
 from ._arrow import as_arrow, as_numpy
 from ._lineage import Lineage, recode_lineage
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ._hierarchy import Hierarchy
     from ._naming import Names
 
@@ -48,8 +47,6 @@ class Vocabulary:
     """
 
     def __init__(self, labels: pa.Array | Sequence[Item], names: Names | None = None) -> None:
-        import pyarrow as pa
-
         self.names = names
         # Readers pass Arrow arrays, which need no conversion of each label.
         if not isinstance(labels, pa.Array):
@@ -130,8 +127,6 @@ def _identity(name: str) -> int:
 
 def build_label_array(labels: Sequence[Item]) -> pa.Array:
     """Return labels as an Arrow array of one type: all 64-bit whole numbers, or all names."""
-    import pyarrow as pa
-
     labels = [label.item() if isinstance(label, np.integer) else label for label in labels]
     for label in labels:
         if isinstance(label, bool) or not isinstance(label, int | str):
@@ -151,8 +146,6 @@ def build_label_array(labels: Sequence[Item]) -> pa.Array:
 
 def _check_different(labels: pa.Array) -> None:
     """Check that labels differ: the people of a repeated label would be counted under two codes."""
-    import pyarrow.compute as pc
-
     # All readers build ascending labels; comparing neighbours is faster than counting distinct labels.
     if len(labels) < 2 or pc.all(pc.less(labels[:-1], labels[1:])).as_py():
         return
@@ -160,8 +153,23 @@ def _check_different(labels: pa.Array) -> None:
         raise InputError("The vocabulary has a label twice: give every code a label of its own.")
 
 
+class _Arrays:
+    """Arrays that belong together: read-only, and equal if all arrays are equal."""
+
+    def __post_init__(self) -> None:
+        _freeze(*(value for value in vars(self).values() if isinstance(value, np.ndarray)))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(
+            np.array_equal(value, vars(other)[name]) if isinstance(value, np.ndarray) else value == vars(other)[name]
+            for name, value in vars(self).items()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True, eq=False)
-class Sequences:
+class Sequences(_Arrays):
     """The events of each person in order, with repeats: `codes[offsets[i]:offsets[i + 1]]` for person i.
 
     Parameters
@@ -177,13 +185,17 @@ class Sequences:
     codes: Codes
     moments: Codes | None = None
 
-    def __post_init__(self) -> None:
-        _freeze(self.offsets, self.codes, *([] if self.moments is None else [self.moments]))
-
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sequences) or not _equal_arrays(self, other, ("offsets", "codes")):
-            return False
-        return np.array_equal(self._tied(), other._tied())
+        return (
+            isinstance(other, Sequences)
+            and all(np.array_equal(*pair) for pair in ((self.offsets, other.offsets), (self.codes, other.codes)))
+            and np.array_equal(self._tied(), other._tied())
+        )
+
+    def take(self, positions: NDArray[np.int64]) -> Sequences:
+        """Return the events of the rows at `positions`, in that order."""
+        moments = () if self.moments is None else (self.moments,)
+        return Sequences(*take_rows(self.offsets, positions, self.codes, *moments))
 
     def _tied(self) -> NDArray[np.bool_]:
         """Return whether each event is simultaneous with the previous event of the person."""
@@ -196,22 +208,20 @@ class Sequences:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(_Arrays):
     """The ordered pairs of items of each person, sorted and unique: first[j] → second[j]."""
 
     offsets: Offsets
     first: Codes
     second: Codes
 
-    def __post_init__(self) -> None:
-        _freeze(self.offsets, self.first, self.second)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pairs) and _equal_arrays(self, other, ("offsets", "first", "second"))
+    def take(self, positions: NDArray[np.int64]) -> Pairs:
+        """Return the pairs of the rows at `positions`, in that order."""
+        return Pairs(*take_rows(self.offsets, positions, self.first, self.second))
 
 
 @dataclass(frozen=True, eq=False)
-class Segments:
+class Segments(_Arrays):
     """The segment of each basket's person, for example a region: `vocabulary.label(codes[i])` for row i.
 
     `column` is the name of the segment column in the data.
@@ -220,16 +230,6 @@ class Segments:
     column: str
     codes: Codes
     vocabulary: Vocabulary
-
-    def __post_init__(self) -> None:
-        _freeze(self.codes)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Segments)
-            and _equal_arrays(self, other, ("column", "codes"))
-            and self.vocabulary == other.vocabulary
-        )
 
     def take(self, positions: NDArray[Any]) -> Segments:
         """Return the segments of the rows at `positions`, in that order."""
@@ -243,10 +243,16 @@ class Segments:
 
 @dataclass(frozen=True, eq=False)
 class ItemTable:
-    """The new codes of each old item: ``codes[offsets[i]:offsets[i + 1]]`` for item i."""
+    """The new codes of each old item: ``codes[offsets[i]:offsets[i + 1]]`` for item i.
+
+    `lineage` is the forest of the new codes, None if no two items are related; `hierarchy` is its public source.
+    """
 
     offsets: Offsets
     codes: Codes
+    vocabulary: Vocabulary
+    lineage: Lineage | None
+    hierarchy: Hierarchy | None = None
 
 
 class AnyBaskets(ABC):
@@ -271,14 +277,14 @@ class AnyBaskets(ABC):
         return len(self)
 
     @property
-    def several(self) -> bool:
+    def has_receipts(self) -> bool:
         """Whether a person may have several baskets. Counts are then of baskets, privacy is of people."""
         return False
 
     @property
     def unit(self) -> Unit:
         """The unit of all counts."""
-        return "baskets" if self.several else "people"
+        return "baskets" if self.has_receipts else "people"
 
     @abstractmethod
     def capped(self, most: int, key: int) -> AnyBaskets:
@@ -317,21 +323,15 @@ class AnyBaskets(ABC):
         """Return the baskets with the item codes `table[old_code]`; items with the new code -1 are dropped."""
 
     @abstractmethod
-    def widened(
-        self,
-        table: ItemTable,
-        vocabulary: Vocabulary,
-        lineage: Lineage | None,
-        hierarchy: Hierarchy | None = None,
-    ) -> AnyBaskets:
+    def widened(self, table: ItemTable) -> AnyBaskets:
         """Return the baskets with each item replaced by its new codes; repeats within a basket are merged."""
 
     @abstractmethod
-    def holding(self, codes: Codes) -> AnyBaskets:
+    def select_containing(self, codes: Codes) -> AnyBaskets:
         """Return the baskets that hold all items of `codes`."""
 
     @abstractmethod
-    def within(self, segments: Codes) -> AnyBaskets:
+    def select_segments(self, segments: Codes) -> AnyBaskets:
         """Return the baskets of the people in the segments with codes in `segments`."""
 
     @abstractmethod
@@ -429,7 +429,9 @@ class Baskets(AnyBaskets):
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Baskets)
-            and _equal_arrays(self, other, ("offsets", "codes", "owners"))
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name)) for name in ("offsets", "codes", "owners")
+            )
             and (self.vocabulary, self.lineage) == (other.vocabulary, other.lineage)
             and (self.sequences, self.pairs, self.segments) == (other.sequences, other.pairs, other.segments)
         )
@@ -453,7 +455,7 @@ class Baskets(AnyBaskets):
         parts = (("order", self.sequences), ("pairs", self.pairs), ("segments", self.segments))
         part_names = [name for name, part in parts if part is not None]
         extras = f", with {' and '.join(part_names)}" if part_names else ""
-        owners = f"{len(self):,} baskets of {self.people:,} people" if self.several else f"{len(self):,} people"
+        owners = f"{len(self):,} baskets of {self.people:,} people" if self.has_receipts else f"{len(self):,} people"
         return f"Baskets({owners}, {len(self.vocabulary):,} items, {mean:.2f} per basket{extras})"
 
     @property
@@ -462,7 +464,7 @@ class Baskets(AnyBaskets):
         return len(self) if self.owners is None else len(self.owners) - 1
 
     @property
-    def several(self) -> bool:
+    def has_receipts(self) -> bool:
         """Whether a person may have several baskets. Counts are then of baskets, privacy is of people."""
         return self.owners is not None
 
@@ -527,27 +529,23 @@ class Baskets(AnyBaskets):
         lineage = recode_lineage(self.lineage, table, len(vocabulary))
         return self._derive(offsets, codes, vocabulary=vocabulary, lineage=lineage)
 
-    def widened(
-        self,
-        table: ItemTable,
-        vocabulary: Vocabulary,
-        lineage: Lineage | None,
-        hierarchy: Hierarchy | None = None,
-    ) -> Baskets:
+    def widened(self, table: ItemTable) -> Baskets:
         """Return the baskets with each item replaced by its new codes; repeats within a basket are merged."""
         # The size of a new row is the sum of the numbers of new codes of its items.
         offsets = starts(np.diff(table.offsets)[self.codes])[self.offsets]
         (_, codes) = take_rows(table.offsets, self.codes.astype(np.int64), table.codes)
         codes = _merge_repeats(offsets, codes)
-        return self._derive(offsets, codes, vocabulary=vocabulary, lineage=lineage, hierarchy=hierarchy)
+        return self._derive(
+            offsets, codes, vocabulary=table.vocabulary, lineage=table.lineage, hierarchy=table.hierarchy
+        )
 
-    def holding(self, codes: Codes) -> Baskets:
+    def select_containing(self, codes: Codes) -> Baskets:
         """Return the baskets that hold all items of `codes`."""
         from ..kernels import rows_holding
 
         return self.rows(np.flatnonzero(rows_holding(self.offsets, self.codes, codes)))
 
-    def within(self, segments: Codes) -> Baskets:
+    def select_segments(self, segments: Codes) -> Baskets:
         """Return the baskets of the people in the segments with codes in `segments`."""
         if self.segments is None:
             raise MisuseError("These baskets were read without segments.")
@@ -725,8 +723,3 @@ def take_rows(offsets: Offsets, positions: NDArray[np.int64], *columns: NDArray[
         for new_column, column in zip(new_columns, columns, strict=True):
             new_column[block_offsets[0] : block_offsets[-1]] = column[sources]
     return new_offsets, *new_columns
-
-
-def _equal_arrays(first: object, second: object, names: tuple[str, ...]) -> bool:
-    """Return whether the attributes in `names` are equal arrays, or equal values, of both objects."""
-    return all(np.array_equal(getattr(first, name), getattr(second, name)) for name in names)

@@ -17,17 +17,26 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
-from ..errors import EmptyDataError, InputError, LimitError, MisuseError
+from ..errors import InputError, LimitError, MisuseError, EmptyDataError
+from ..heavy import duckdb, pa
 from ..kernels import threads
 from ..temporary import make_temporary_directory
-from . import _feather as feather
-from ._allowance import MemoryLimit
 from ._columns import INTEGER_TYPE, Column, Table, quote_name, quote_text
-from ._parquet import read_declared_size
-from ._queries import check_duckdb_query, check_query
-from ._redaction import QUERY_NAME, SAY_ENCODING, build_read_error, hide_secrets, public_name
-from ._streams import MAX_EXPANSION, UTF_8, unpack_file
+from ._places import FileFormat, find_format
+from ._redaction import (
+    QUERY_NAME,
+    SAY_ENCODING,
+    build_read_error,
+    check_duckdb_query,
+    check_query,
+    hide_secrets,
+    public_name,
+)
+from ._sniffing import DELIMITERS
+from ._streams import COMPRESSIONS, MAX_EXPANSION, UTF_8, MemoryLimit, unpack_file
+from ._typed_files import open_feather, read_declared_size, read_feather_size, read_sheet
 
 T = TypeVar("T")
 
@@ -60,8 +69,6 @@ def workspace(memory_limit: MemoryLimit) -> Iterator[Workspace]:
 
 
 def _connect(folder: Path) -> Any:
-    import duckdb
-
     try:
         return duckdb.connect(str(folder / "workspace.duckdb"))
     except duckdb.Error:
@@ -81,18 +88,17 @@ class Workspace:
         self._thread = thread
         self._numbers = count()
 
-    def do(self, task: Callable[[Any], T]) -> T:
-        """Return the result of `task` on the connection; errors of DuckDB pass through."""
-        return self._run_task(lambda: task(self._connection))
-
     def ask(self, name: str, task: Callable[[Any], T]) -> T:
         """Return the result of `task` on the connection; an error names the source `name`."""
         with self._translate_errors(name):
             return self.do(task)
 
-    def _run_task(self, task: Callable[[], T]) -> T:
-        """Return the result of a task, run in a second thread: in the main thread DuckDB may miss an interrupt."""
-        future = self._thread.submit(task)
+    def do(self, task: Callable[[Any], T]) -> T:
+        """Return the result of `task` on the connection; errors of DuckDB pass through.
+
+        The task runs in a second thread: in the main thread DuckDB may miss an interrupt.
+        """
+        future = self._thread.submit(task, self._connection)
         try:
             return future.result()
         except KeyboardInterrupt:
@@ -105,9 +111,6 @@ class Workspace:
     @contextmanager
     def _translate_errors(self, name: str) -> Iterator[None]:
         """Raise errors of DuckDB and Arrow as errors of ours that name the source `name`."""
-        import duckdb
-        import pyarrow as pa
-
         try:
             yield
         except (duckdb.Error, pa.ArrowException, RuntimeError, OSError) as error:
@@ -123,20 +126,18 @@ class Workspace:
 
     def run(self, name: str, sql: str) -> None:
         """Run a statement; an error names the source `name`."""
-        with self._translate_errors(name):
-            self._run_task(lambda: self._connection.execute(sql))
+        self.ask(name, lambda connection: connection.execute(sql))
 
     def row(self, name: str, sql: str) -> tuple[Any, ...]:
         """Return the single row of the result of a query."""
-        with self._translate_errors(name):
-            result: tuple[Any, ...] = self._run_task(lambda: self._connection.execute(sql).fetchall()[0])
-        return result
+        rows: list[tuple[Any, ...]] = self.ask(name, lambda connection: connection.execute(sql).fetchall())
+        return rows[0]
 
     def batches(self, name: str, sql: str) -> Iterator[Any]:
         """Yield the result of a query as Arrow record batches."""
         with self._translate_errors(name):
-            reader = self._run_task(lambda: self._connection.sql(sql).to_arrow_reader(1 << 18))
-            while (batch := self._run_task(lambda: next(reader, None))) is not None:
+            reader = self.do(lambda connection: connection.sql(sql).to_arrow_reader(1 << 18))
+            while (batch := self.do(lambda _: next(reader, None))) is not None:
                 yield batch
 
     def keep_order(self, keep: bool) -> None:
@@ -144,9 +145,8 @@ class Workspace:
         self._connection.execute(f"SET preserve_insertion_order = {keep}")
 
     def _describe(self, name: str, sql: str) -> dict[str, str]:
-        with self._translate_errors(name):
-            statement = f"DESCRIBE SELECT * FROM {sql}"  # noqa: S608
-            rows = self._run_task(lambda: self._connection.execute(statement).fetchall())
+        statement = f"DESCRIBE SELECT * FROM {sql}"  # noqa: S608
+        rows = self.ask(name, lambda connection: connection.execute(statement).fetchall())
         return {row[0]: row[1] for row in rows}
 
     def table(self, name: str, sql: str, untyped: Literal["text", "json"] | None = None) -> Table:
@@ -213,8 +213,8 @@ class Workspace:
         """Return a copy of the columns in `column_names` of a file in Arrow's own format."""
         place = self._unpack(path, compression)
         try:
-            self._check_declared(path, feather.read_declared_size(place))
-            reader = feather.batches(place)
+            self._check_declared(path, read_feather_size(place))
+            reader = open_feather(place)
         except (struct.error, ValueError, OSError, RuntimeError):
             raise InputError(f"{path} is damaged or cut short, or no Feather file: get the file again.") from None
         return self.arrow(str(path), reader, column_names)
@@ -237,8 +237,6 @@ class Workspace:
 
         With an empty `column_names`, all columns of lists are copied.
         """
-        import pyarrow as pa
-
         names = reader.schema.names
         if column_names:
             selected = [
@@ -255,7 +253,7 @@ class Workspace:
             try:
                 with self._translate_errors(name):
                     self._connection.register("stream", stream)
-                    self._run_task(lambda: self._connection.execute(statement))
+                    self.do(lambda connection: connection.execute(statement))
                     self._connection.unregister("stream")
             except InputError:
                 # DuckDB reports only that the stream ended early; the stream recorded the reason.
@@ -270,8 +268,6 @@ class Workspace:
 
     def excel(self, path: Path, compression: str | None, column_names: list[str]) -> Table:
         """Return the table of the first sheet of a workbook."""
-        from ._excel import read_sheet
-
         plain = unpack_file(path, compression, self._folder, memory_limit=self.memory_limit)
         return self.arrow(str(path), read_sheet(plain, column_names, self.memory_limit).to_reader(), column_names)
 
@@ -302,8 +298,7 @@ class Workspace:
         if database is not None:
             self.run(str(database), f"ATTACH {quote_text(database.resolve())} AS given (READ_ONLY)")
             self._connection.execute("USE given")
-        with self._translate_errors(QUERY_NAME):
-            self._run_task(lambda: check_duckdb_query(query, self._connection))
+        self.ask(QUERY_NAME, lambda connection: check_duckdb_query(query, connection))
         self.run(QUERY_NAME, f"CREATE TABLE workspace.main.source AS {query}")
         self._connection.execute("USE workspace.main")
         return self.table(QUERY_NAME, "source")
@@ -377,8 +372,6 @@ def _open_cursor(kind: Literal["sqlite", "postgresql"], uri: str, name: str) -> 
 
 def is_list_type(type_: Any) -> bool:
     """Return whether an Arrow type is a type of lists."""
-    import pyarrow as pa
-
     checks = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     views = (pa.types.is_list_view, pa.types.is_large_list_view)
     return any(check(type_) for check in (*checks, *views))
@@ -386,7 +379,6 @@ def is_list_type(type_: Any) -> bool:
 
 def _select_columns(reader: Any, selected: list[int], skip: int, errors: list[BaseException]) -> Any:
     """Return the stream of the columns with the numbers `selected`, named c0, c1 …; adds its error to `errors`."""
-    import pyarrow as pa
 
     def widen(type_: Any) -> Any:
         # DuckDB has no half precision.
@@ -465,3 +457,76 @@ def kind_of_database(path: Path) -> Literal["sqlite", "duckdb"]:
     if head[8:12] == b"DUCK":
         return "duckdb"
     raise InputError(f"{path} is neither an SQLite nor a DuckDB database.")
+
+
+_WEB = ("http", "https", "hf", "s3", "s3a", "s3n", "gs", "gcs", "r2")
+_AZURE = ("az", "azure", "abfss")
+EXTENSIONS = {**dict.fromkeys(_WEB, "httpfs"), **dict.fromkeys(_AZURE, "azure")}
+
+
+def format_of_address(address: str, format_: str | None) -> FileFormat:
+    """Return the format of a remote file, by the option or by its suffix; only formats of tables in DuckDB pass."""
+    name = public_name(address)
+    path = Path(urlsplit(address).path.rstrip("/") or "/")
+    if path.suffix.lower() in COMPRESSIONS:
+        raise MisuseError(f"{name} is packed; download it first, and give the file.")
+    actual = format_ or find_format(path)
+    if actual not in ("csv", "tsv", "json", "parquet"):
+        raise MisuseError.format(
+            "{name} cannot be read from where it is: that is for tables in Parquet, CSV, TSV and JSON (by suffix, "
+            "or by {format=}). Download it first, and give the file.",
+            name=name,
+        )
+    return FileFormat(actual, None, path.suffix)
+
+
+def open_address(
+    work: Workspace, address: str, form: FileFormat, column_names: list[str], delimiter: str | None
+) -> Table:
+    """Return a copy of the columns in `column_names` of a remote table; with an empty list, of all columns."""
+    name = public_name(address)
+    _load_extension(work, name, address.partition("://")[0])
+    if form.format == "parquet":
+        _check_size(work, name, address)
+        return work.copied(name, f"read_parquet({quote_text(address)})", column_names)
+    if form.format == "json":
+        options = "format='auto', records=true, maximum_depth=1, sample_size=-1"
+        return work.copied(name, f"read_json({quote_text(address)}, {options})", column_names, "json")
+    return _copy_csv(work, name, address, column_names, "\t" if form.format == "tsv" else delimiter)
+
+
+def _copy_csv(work: Workspace, name: str, address: str, column_names: list[str], delimiter: str | None) -> Table:
+    """Return a copy of a CSV table; its delimiter is the option, or the first by which line 1 has all columns."""
+    first_table: Table | None = None
+    for mark in [delimiter] if delimiter else DELIMITERS:
+        options = f"all_varchar=true, header=true, quote='\"', escape='\"', delim={quote_text(mark)}"
+        table = work.table(name, f"read_csv({quote_text(address)}, {options})", "text")
+        first_table = first_table or table
+        if set(column_names) <= {column.name for column in table.columns}:
+            return work.copied(name, table.sql, column_names, "text")
+    assert first_table is not None  # noqa: S101
+    return first_table
+
+
+def _check_size(work: Workspace, name: str, address: str) -> None:
+    size = work.ask(name, lambda connection: read_declared_size(connection, address))
+    if size > work.memory_limit.size:
+        raise LimitError.format(
+            "{name} has a column of over {largest:,} bytes when it is unpacked; if it is what you expect, give "
+            'more memory, as in {memory="64GB"}.',
+            name=name,
+            largest=work.memory_limit.size,
+        )
+
+
+def _load_extension(work: Workspace, name: str, scheme: str) -> None:
+    extension = EXTENSIONS.get(scheme)
+    if extension is None:  # a local file
+        return
+    try:
+        work.do(lambda connection: connection.execute(f"LOAD {extension}"))
+    except duckdb.Error:
+        raise MisuseError(
+            f"Reading {name} needs DuckDB's extension {extension}, which is not installed: run "
+            f"`python -c \"import duckdb; duckdb.sql('INSTALL {extension}')\"` once, or download the file first."
+        ) from None

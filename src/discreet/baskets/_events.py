@@ -14,27 +14,14 @@ from typing import Any, Literal
 
 from ..errors import InputError
 from ..wording import number_of
-from ._build import Labels, mixed_items_error
-from ._columns import INTEGER_TYPE, Column, Table, quote_name
+from ._build import Labels
+from ._columns import EXACT_FLOAT_LIMIT, INTEGER_TYPE, JSON_INTEGERS, Column, ColumnChecks, Table, quote_name
 from ._databases import Workspace
 
 _LIST = re.compile(r"\[\d*\]$")
 _REALS = re.compile(r"FLOAT|DOUBLE|DECIMAL\(.*\)")
 _NAMES = re.compile(r"VARCHAR|ENUM\(.*\)", re.DOTALL)
 _UNNESTED = "item of a list"  # the SQL name of the column of unnested items
-_JSON_NAMES = {
-    "ARRAY": "a list",
-    "BIGINT": "a number",
-    "BOOLEAN": "true or false",
-    "DOUBLE": "a fraction",
-    "LARGE": "a number",
-    "OBJECT": "an object",
-    "VARCHAR": "text",
-}
-# Types of whole numbers; LARGE is a number over 64 bits, which DuckDB calls DOUBLE but keeps as text.
-_JSON_INTEGERS = {"BIGINT", "LARGE"}
-# From here on, floating point represents several whole numbers by one value.
-EXACT_FLOAT_LIMIT = {"FLOAT": 1 << 24, "DOUBLE": 1 << 53}
 
 
 def is_list_column(column: Column) -> bool:
@@ -71,6 +58,9 @@ class Events:
             return f"CASE WHEN isnan({column.sql}) THEN NULL ELSE {column.sql} END"
         return column.sql
 
+    def _checks(self, column: Column) -> ColumnChecks:
+        return ColumnChecks(self.table.name, column.name)
+
     def query(self, *expressions: str) -> tuple[Any, ...]:
         """Return the values of aggregate expressions over the whole table, in one scan."""
         return self.work.row(self.table.name, f"SELECT {', '.join(expressions)} FROM {self.table.sql}")  # noqa: S608
@@ -96,7 +86,7 @@ class Events:
         if self.table.untyped is None:
             return dict.fromkeys(self.columns, False)
         if self.table.untyped == "json":
-            return {column: kinds <= _JSON_INTEGERS for column, kinds in self.json_kinds.items()}
+            return {column: kinds <= JSON_INTEGERS for column, kinds in self.json_kinds.items()}
         results = self.query(*map(self._check_whole, self.columns))
         return {column: bool(result) for column, result in zip(self.columns, results, strict=True)}
 
@@ -121,7 +111,7 @@ class Events:
         kind = person.type
         if self.table.untyped == "json":
             kinds = self.json_kinds[person]
-            check_person_types(self.table.name, person.name, kinds)
+            self._checks(person).check_people(kinds)
             kind = "DOUBLE" if "DOUBLE" in kinds else ""
             if "LARGE" in kinds and kind != "DOUBLE":
                 return value
@@ -131,14 +121,14 @@ class Events:
             blurred = (
                 f"count(*) FILTER (WHERE {number} <> floor({number}) OR abs({number}) >= {EXACT_FLOAT_LIMIT[kind]})"
             )
-            check_exact_floats(self.table.name, person.name, kind, self.query(blurred)[0])
+            self._checks(person).check_floats(kind, self.query(blurred)[0])
             return f"CAST({number} AS BIGINT)"
         return self._number(person) if self.is_whole[person] else value
 
     def basket_value(self, basket: Column) -> str:
         """Return the SQL of the basket. JSON must be all text or all of other types: 1 and "1" are two baskets."""
         if self.table.untyped == "json":
-            check_basket_types(self.table.name, basket.name, self.json_kinds[basket])
+            self._checks(basket).check_baskets(self.json_kinds[basket])
         return self.value(basket)
 
     def time_value(self, time: Column) -> str:
@@ -156,11 +146,9 @@ class Events:
             return f"CAST({value} AS DOUBLE)"
         if times == total:
             return f"CAST({value} AS TIMESTAMPTZ)"
-        raise InputError.format(
-            "{table}: column {column!r} ({time=}) has values that are no time (in {rows}); write numbers, or "
-            "dates and times as 2026-03-31 17:05:00.",
-            table=self.table.name,
-            column=time.name,
+        raise self._checks(time).build_error(
+            "({time=}) has values that are no time (in {rows}); write numbers, or dates and times as 2026-03-31 "
+            "17:05:00.",
             rows=number_of(total - max(reals, times), "row"),
         )
 
@@ -170,7 +158,7 @@ class Events:
         kinds = {self._item_kind(column) for column in self.items}
         # With the option `labels` all values are converted to one type.
         if self.table.untyped == "json" and labels is None:
-            check_one_item_type(self.table.name, set().union(*(self.json_kinds[column] for column in self.items)))
+            self._checks(self.items[0]).check_one_type(set().union(*map(self.json_kinds.__getitem__, self.items)))
         if "names" not in kinds:
             # Numbers are checked before they become names: 7.0 and 7 are one item.
             if labels != "names" or "reals" in kinds:
@@ -181,28 +169,21 @@ class Events:
                 is_unfit = f"NOT regexp_full_match({value}, '[0-9]+') OR TRY_CAST({value} AS BIGINT) IS NULL"
                 unfit_rows = self.query(f"count({value}) FILTER (WHERE {is_unfit})")[0]
                 if unfit_rows:
-                    raise InputError.format(
-                        "{table}: column {column!r} has items that are not whole numbers that fit 64 bits (in "
-                        '{rows}); {labels="names"} reads items as names.',
-                        table=self.table.name,
-                        column=column.name,
-                        rows=number_of(unfit_rows, "row"),
-                    )
+                    problem = 'has items that are not whole numbers that fit 64 bits (in {rows}); {labels="names"} '
+                    problem += "reads items as names."
+                    raise self._checks(column).build_error(problem, rows=number_of(unfit_rows, "row"))
             return [f"CAST({value} AS BIGINT)" for value in values]
         return [f"CAST({value} AS VARCHAR)" for value in values]
 
     def _item_kind(self, column: Column) -> Literal["numbers", "reals", "names"]:
         if self.table.untyped == "json":
-            check_item_types(self.table.name, column.name, self.json_kinds[column], alone=len(self.items) == 1)
+            self._checks(column).check_items(self.json_kinds[column], alone=len(self.items) == 1)
         if self.table.untyped is not None:
             return "numbers" if self.is_whole[column] else "names"
         kind = _kind(column.type)
         if kind is None:
             content = "lists of lists" if is_list_column(column) else f"of type {column.type}"
-            raise InputError(
-                f"{self.table.name}: column {column.name!r} is {content}; items are whole numbers or names: "
-                "cast the column to text."
-            )
+            raise self._checks(column).build_type_error(content)
         return kind
 
     def _whole_item(self, column: Column, value: str) -> str:
@@ -221,63 +202,9 @@ class Events:
                 f"{number_of(fraction_count, 'row')}); items are whole numbers or names: cast the column to text."
             )
         if large_count:
-            raise InputError.format(
-                "{table}: column {column!r} has numbers that do not fit 64 bits (in {rows}); "
-                '{labels="names"} reads items as names.',
-                table=self.table.name,
-                column=column.name,
-                rows=number_of(large_count, "row"),
-            )
+            problem = 'has numbers that do not fit 64 bits (in {rows}); {labels="names"} reads items as names.'
+            raise self._checks(column).build_error(problem, rows=number_of(large_count, "row"))
         return self._number(column)
-
-
-def check_person_types(table: str, column: str, kinds: set[str]) -> None:
-    """Check that the people of JSON records are all numbers or all text."""
-    # 1 and "1" are two people, so a column with both has no safe reading.
-    numbers = kinds & {*_JSON_INTEGERS, "DOUBLE"}
-    if kinds - numbers - {"VARCHAR"} or (numbers and "VARCHAR" in kinds):
-        raise InputError(
-            f"{table}: {column!r} is {_render_kinds(kinds)}, by record; people are all numbers or all names (text)."
-        )
-
-
-def check_basket_types(table: str, column: str, kinds: set[str]) -> None:
-    """Check that the baskets of JSON records are all text or all of other types: 1 and "1" would be merged."""
-    if "VARCHAR" in kinds and len(kinds) > 1:
-        raise InputError(
-            f"{table}: {column!r} is {_render_kinds(kinds)}, by record; baskets are all numbers or all names (text)."
-        )
-
-
-def check_item_types(table: str, column: str, kinds: set[str], alone: bool) -> None:
-    """Check that the items of JSON records are whole numbers or names; `alone` if `column` is the only item column."""
-    unfit = kinds - {*_JSON_INTEGERS, "VARCHAR"}
-    if unfit:
-        lists = ", or lists of these in all records" if alone else ""
-        raise InputError(
-            f"{table}: {column!r} is {_render_kinds(unfit)} in some records; items are whole numbers or names (text)"
-            f"{lists}."
-        )
-
-
-def check_one_item_type(table: str, kinds: set[str]) -> None:
-    """Check that the items of JSON records are not a mixture of numbers and names."""
-    if "VARCHAR" in kinds and kinds & _JSON_INTEGERS:
-        raise mixed_items_error(table)
-
-
-def check_exact_floats(table: str, column: str, kind: str, rows: int) -> None:
-    """Check that no row has a person in floating point that is not an exact whole number."""
-    if rows:
-        raise InputError.format(
-            "{table}: column {column!r} ({person=}) is floating point, and not a whole number below {largest:,} in "
-            "{rows}: people might be taken for one another. Keep it as text, or as whole numbers, where it comes "
-            "from.",
-            table=table,
-            column=column,
-            largest=EXACT_FLOAT_LIMIT[kind],
-            rows=number_of(rows, "row"),
-        )
 
 
 def _json_kind(value: str) -> str:
@@ -290,11 +217,6 @@ def _json_kind(value: str) -> str:
         f"WHEN 'DOUBLE' THEN CASE WHEN regexp_full_match({text}, '-?[0-9]+') THEN 'LARGE' ELSE 'DOUBLE' END "
         f"ELSE json_type({value}) END"
     )
-
-
-def _render_kinds(kinds: set[str]) -> str:
-    """Return the types of JSON in plain words, for a message."""
-    return " or ".join(sorted({_JSON_NAMES.get(kind, kind.lower()) for kind in kinds}))
 
 
 def unnest_lists(work: Workspace, table: Table, item: Column) -> tuple[Table, Column]:

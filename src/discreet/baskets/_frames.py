@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InputError
-from ._allowance import MemoryLimit
+from ..heavy import pa
+from ._streams import MemoryLimit
 
 _BATCH = 1 << 16  # records between two checks of the memory
 _VALUE_BYTES = 8  # a lower bound
@@ -50,8 +51,6 @@ def open_frame(source: Any, column_names: list[str]) -> ArrowStream | None:
         source = _select_columns(source, column_names)
     if not has_attribute(source, "__arrow_c_stream__") and not has_attribute(source, "__arrow_c_array__"):
         return None
-    import pyarrow as pa
-
     is_stream = has_attribute(source, "__arrow_c_stream__")
     try:
         if is_stream:
@@ -91,8 +90,6 @@ def _select_columns(source: Any, column_names: list[str]) -> Any:
 
 def build_column_stream(columns: Mapping[Any, Any], column_names: list[str]) -> ArrowStream:
     """Return a dictionary of columns as a table; columns that are not in `column_names` may have any values."""
-    import pyarrow as pa
-
     values_by_name = {str(name): values for name, values in columns.items()}
     selected = column_names if column_names and set(column_names) <= set(values_by_name) else list(values_by_name)
     arrays: dict[str, Any] = {}

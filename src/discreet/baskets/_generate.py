@@ -1,4 +1,4 @@
-"""Generators of synthetic baskets: the Quest process, hidden groups and a grocery shop.
+"""Generators of synthetic baskets: the Quest process and a grocery shop.
 
 A seed decides every draw: equal arguments give equal baskets for any number of threads. No draw is private
 noise.
@@ -6,67 +6,25 @@ noise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from functools import cache
+from importlib.resources import files
 from itertools import zip_longest
-from typing import TYPE_CHECKING, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import is_whole
 from ..errors import MisuseError
+from ..heavy import pa
 from ._arrow import as_arrow
+from ._capping import spawn_seeds
 from ._core import Baskets, Codes, Offsets, Vocabulary, starts
-from ._resample import spawn_seeds
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # People are drawn in blocks, each with its own stream. Larger: more memory per thread. Another size: other baskets.
 _BLOCK = 65_536
 _CORRUPTION_VARIANCE = 0.1  # Agrawal and Srikant 1994, section 3
-
-
-class QuestSettings(TypedDict):
-    """The arguments of :func:`quest` in a preset."""
-
-    people: int
-    items: int
-    mean_size: float
-    mean_pattern: float
-    patterns: int
-    correlation: float
-
-
-# The correlation of 0.25, not the article's 0.5, is the default of IBM's generator: it brings the number of items in
-# use near the 870 of the file T10I4D100K and the 4,411 that Chen and Wang report. Sizes, item counts and the patterns
-# at 0.1 % support then follow that file closely (five seeds: 8,226 to 8,946 pairs where it has 8,831, 6,613 to 6,996
-# triples where it has 7,130). At 0.5 % there are more: a few patterns of the largest weight decide there, and they
-# differ by seed.
-def _build_preset(*, people: int, items: int, mean_size: float, mean_pattern: float, patterns: int) -> QuestSettings:
-    """Return a preset with the correlation of IBM's generator."""
-    return QuestSettings(
-        people=people,
-        items=items,
-        mean_size=mean_size,
-        mean_pattern=mean_pattern,
-        patterns=patterns,
-        correlation=0.25,
-    )
-
-
-QUEST_PRESETS: Mapping[str, QuestSettings] = {
-    "T10I4D100K": _build_preset(people=100_000, items=1_000, mean_size=10, mean_pattern=4, patterns=2_000),
-    "T40I10D100K": _build_preset(people=100_000, items=1_000, mean_size=40, mean_pattern=10, patterns=2_000),
-    # Wang, Li, Jha 2018, section VI; appendix: the items are independent, hence patterns of one item.
-    "svsm": _build_preset(people=1_800_000, items=1_000, mean_size=5, mean_pattern=1, patterns=10_000),
-    # Chen, Wang, section 6.1 and table 2: a million baskets were requested, and 969,223 written, with 4,411 of 5,000
-    # items in them. All other settings are the defaults of IBM's generator, but for patterns of 5 items instead of 4:
-    # four seeds gave 4,396 to 4,421 items in use, and the generator, which does not write empty baskets, would leave
-    # out 3 %. With patterns of 4 it is 4,270 to 4,300 items and 1.5 %.
-    "fp-tree": _build_preset(people=969_223, items=5_000, mean_size=10, mean_pattern=5, patterns=10_000),
-}
-"""Arguments of well-known sets: ``quest(**QUEST_PRESETS["T10I4D100K"])``."""
 
 
 def quest(
@@ -118,7 +76,7 @@ def quest(
                 f"{name} is {mean:g}; it must be between 1 and a fifth of the items ({items / 5:g}):"
                 f" give more items or a smaller {name}."
             )
-    _check_shares(correlation=correlation, corruption=corruption)
+    check_shares(correlation=correlation, corruption=corruption)
     table_seed, baskets_seed = spawn_seeds(seed, 2)
     source = np.random.default_rng(table_seed)
     offsets, members = _draw_quest_patterns(source, items, mean_pattern, patterns, correlation)
@@ -175,129 +133,6 @@ def _draw_quest_baskets(
     return Baskets(offsets, np.concatenate([block[1] for block in blocks]), number_vocabulary(items))
 
 
-def latent_groups(
-    people: int,
-    items: int,
-    groups: int,
-    *,
-    memberships: int = 1,
-    liked: int = 8,
-    liking: float = 0.6,
-    mean_background: float = 3.0,
-    seed: int = 0,
-) -> Baskets:
-    """Return baskets of members of hidden groups, each group with its own favourite items.
-
-    The favourites of a group are bought together far more often than by chance: relations for a search to find.
-
-    Parameters
-    ----------
-    people, items, groups
-        The numbers of people, items and groups, 1 or more. Items are the numbers from 0.
-    memberships
-        The number of draws of a group per person; a repeated draw changes nothing.
-    liked
-        The number of favourites of each group, drawn at random.
-    liking
-        The probability, from 0 to 1, that a member holds a favourite.
-    mean_background
-        The mean number of further draws per person by popularity alone: item i has the weight 1 / (i + 1).
-    seed
-        A whole number, 0 or more.
-
-    Examples
-    --------
-    >>> latent_groups(1_000, 50, groups=4, seed=7)
-    Baskets(1,000 people, 50 items, 7.09 per basket)
-    """
-    check_counts(people=people, items=items, groups=groups, memberships=memberships, liked=liked)
-    if liked > items:
-        raise MisuseError(f"liked is {liked}, but there are {items} items: give liked={items} or fewer.")
-    _check_shares(liking=liking)
-    if not 0 <= mean_background < np.inf:
-        raise MisuseError(f"mean_background is {mean_background:g}; it must be 0 or a positive number.")
-    source = np.random.default_rng(*spawn_seeds(seed, 1))
-    # Drawn group by group: without replacement within a group, independent between groups.
-    favourites = np.array([source.choice(items, liked, replace=False) for _ in range(groups)])
-    group_draws = source.integers(groups, size=(people, memberships))
-    # A member is the number person * groups + group.
-    members = np.unique(np.arange(people, dtype=np.int64)[:, np.newaxis] * groups + group_draws)
-    holders, items_held = [], []
-    for rank in range(liked):
-        buyers = members[source.random(len(members)) < liking]
-        holders.append(buyers // groups)
-        items_held.append(favourites[buyers % groups, rank])
-    popularity = 1 / np.arange(1, items + 1)
-    background = draw_background(source, people, mean_background, popularity)
-    return build_from_events(
-        people,
-        np.concatenate([*holders, background[0]]),
-        np.concatenate([*items_held, background[1]]),
-        number_vocabulary(items),
-    )
-
-
-# The products of each department, the best seller first; `_rank_popularity` ranks them across departments.
-_DEPARTMENTS = {
-    "dairy": "whole milk, eggs, butter, plain yoghurt, cheddar, cream, cream cheese, mozzarella, "
-    "oat milk, parmesan, fruit yoghurt, feta, cottage cheese, sour cream, goat cheese, "
-    "blue cheese, buttermilk",
-    "fruit": "bananas, apples, lemons, strawberries, oranges, grapes, avocados, blueberries, "
-    "pears, limes, mandarins, raspberries, kiwis, mangoes, peaches, pineapple, melon, "
-    "plums",
-    "vegetables": "onions, tomatoes, potatoes, carrots, cucumber, garlic, bell peppers, lettuce, "
-    "mushrooms, spinach, courgettes, broccoli, spring onions, basil, sweet potatoes, "
-    "leeks, ginger, celery, aubergine, coriander, fennel",
-    "bakery": "white bread, rolls, wholemeal bread, baguette, croissants, bagels, tortillas, "
-    "burger buns, hot dog buns, rye bread, pitta bread, brioche",
-    "meat and fish": "chicken breast, minced beef, bacon, ham, sausages, salmon, salami, burger patties, "
-    "pork chops, smoked salmon, prawns, steak, turkey slices, cod fillet, chorizo, "
-    "lamb chops",
-    "larder": "sugar, spaghetti, rice, olive oil, tinned tomatoes, flour, penne, tinned tuna, "
-    "tomato ketchup, mustard, peanut butter, strawberry jam, honey, pesto, chickpeas, "
-    "coconut milk, curry paste, soy sauce, noodles, kidney beans, taco shells, salsa, "
-    "vinegar, baking powder, vanilla extract, maple syrup, stock cubes, lentils, capers, "
-    "mayonnaise",
-    "breakfast": "cornflakes, muesli, porridge oats, granola, orange juice, chocolate spread",
-    "hot drinks": "ground coffee, black tea, coffee filters, green tea, cocoa, coffee pods, herbal tea",
-    "cold drinks": "mineral water, cola, beer, apple juice, red wine, lemonade, white wine, tonic water, "
-    "gin, sparkling wine, energy drink, iced tea",
-    "snacks": "milk chocolate, crisps, biscuits, tortilla chips, salted peanuts, dark chocolate, "
-    "popcorn, olives, gummy bears, crackers, almonds, cereal bars, hummus",
-    "frozen": "ice cream, frozen pizza, frozen peas, chips, fish fingers, frozen berries, ice cubes",
-    "baby": "nappies, baby wipes, baby food, baby formula, baby shampoo",
-    "household": "toilet paper, kitchen roll, washing powder, washing-up liquid, bin bags, charcoal, "
-    "sponges, fabric softener, candles, paper napkins, batteries, firelighters",
-    "personal care": "toothpaste, shampoo, soap, shower gel, toothbrush, deodorant, razor blades, tissues",
-    "pets": "cat food, dog food, cat litter, dog treats",
-}
-
-# The share of people with each habit, and the products of the habit, the most likely first. All numbers are invented;
-# no result of a paper rests on them.
-_HABITS = {
-    "breakfast": (0.22, "whole milk, cornflakes, bananas, orange juice, plain yoghurt, muesli"),
-    "toast": (0.13, "white bread, butter, strawberry jam, honey, peanut butter"),
-    "coffee": (0.16, "ground coffee, coffee filters, sugar, cream, biscuits"),
-    "tea": (0.08, "black tea, lemons, biscuits, honey"),
-    "pasta night": (0.15, "spaghetti, tinned tomatoes, parmesan, garlic, minced beef, basil, red wine"),
-    "salad": (0.12, "lettuce, tomatoes, cucumber, olive oil, feta, olives"),
-    "taco night": (0.06, "taco shells, salsa, minced beef, avocados, kidney beans, sour cream, limes"),
-    "curry": (0.07, "curry paste, coconut milk, rice, chicken breast, onions, coriander, ginger"),
-    "barbecue": (
-        0.07,
-        "charcoal, sausages, burger buns, beer, firelighters, tomato ketchup, mustard, burger patties",
-    ),
-    "baking": (0.09, "flour, eggs, sugar, butter, baking powder, vanilla extract"),
-    "roast": (0.06, "potatoes, carrots, chicken breast, frozen peas, stock cubes"),
-    "film night": (0.08, "popcorn, cola, crisps, ice cream, gummy bears"),
-    "drinks": (0.05, "gin, tonic water, limes, ice cubes, salted peanuts"),
-    "cheese board": (0.05, "baguette, blue cheese, grapes, red wine, goat cheese, crackers"),
-    "baby": (0.06, "nappies, baby wipes, baby food, baby formula"),
-    "cat": (0.07, "cat food, cat litter"),
-    "dog": (0.05, "dog food, dog treats"),
-    "laundry": (0.07, "washing powder, fabric softener, toilet paper, kitchen roll"),
-    "brunch": (0.05, "bagels, cream cheese, smoked salmon, eggs, capers, sparkling wine"),
-}
 _FIRST_LIKING, _LIKING_DECAY = 0.82, 0.8  # probability of the first product of a habit, and its factor per product
 _MEAN_BACKGROUND = 1.7  # mean number of products beside habits
 _EMPTY_SHARE = 0.01  # of the people, with an empty basket
@@ -313,7 +148,13 @@ def groceries_catalogue() -> tuple[str, ...]:
     >>> groceries_catalogue()[0]
     'almonds'
     """
-    return tuple(sorted(product for products in _DEPARTMENTS.values() for product in products.split(", ")))
+    return tuple(sorted(product for products in read_shop()["departments"].values() for product in products))
+
+
+@cache
+def read_shop() -> dict[str, Any]:
+    """Return the departments and the habits of the synthetic grocery shop."""
+    return tomllib.loads(files(__package__).joinpath("_groceries.toml").read_text(encoding="utf-8"))
 
 
 def groceries(people: int = 10_000, *, seed: int = 0) -> Baskets:
@@ -334,9 +175,9 @@ def groceries(people: int = 10_000, *, seed: int = 0) -> Baskets:
     vocabulary = Vocabulary(groceries_catalogue())
     is_buying = source.random(people) >= _EMPTY_SHARE
     holders, products = [], []
-    for share, names in _HABITS.values():
-        habit_people = np.flatnonzero(is_buying & (source.random(people) < share))
-        for rank, product in enumerate(vocabulary.codes(names.split(", ")).tolist()):
+    for habit in read_shop()["habits"]:
+        habit_people = np.flatnonzero(is_buying & (source.random(people) < habit["share"]))
+        for rank, product in enumerate(vocabulary.codes(habit["products"]).tolist()):
             buyers = habit_people[source.random(len(habit_people)) < _FIRST_LIKING * _LIKING_DECAY**rank]
             holders.append(buyers)
             products.append(np.full(len(buyers), product, dtype=np.int64))
@@ -354,7 +195,7 @@ def _rank_popularity(vocabulary: Vocabulary) -> NDArray[np.float64]:
 
     The 4 keeps the first product from being in nearly every basket.
     """
-    departments = [products.split(", ") for products in _DEPARTMENTS.values()]
+    departments = read_shop()["departments"].values()
     ranking = [product for rank in zip_longest(*departments) for product in rank if product is not None]
     weights = np.empty(len(vocabulary))
     weights[vocabulary.codes(ranking)] = 1 / np.arange(5, 5 + len(ranking))
@@ -372,8 +213,6 @@ def groceries_rows(people: int = 10_000, *, seed: int = 0) -> pa.Table:
     >>> groceries_rows(100, seed=7).column_names
     ['customer', 'product', 'time']
     """
-    import pyarrow as pa
-
     baskets = groceries(people, seed=seed)
     source = np.random.default_rng(spawn_seeds(seed, 2)[1])
     person = np.repeat(np.arange(people, dtype=np.int64), baskets.sizes)
@@ -424,7 +263,8 @@ def check_counts(**counts: int) -> None:
             raise MisuseError(f"{name} is {value!r}; it must be a whole number, 1 or more.")
 
 
-def _check_shares(**shares: float) -> None:
+def check_shares(**shares: float) -> None:
+    """Check that each argument is from 0 to 1; messages name the argument."""
     for name, value in shares.items():
         if not 0 <= value <= 1:
             raise MisuseError(f"{name} is {value:g}; it must be between 0 and 1.")

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._build import sort_pairs
+from ._capping import spawn_seeds
 from ._core import Baskets, Sequences, starts
 from ._generate import build_from_events, check_counts, draw_background, number_vocabulary
-from ._resample import spawn_seeds
 
 Numbers = NDArray[np.int64]
 

@@ -18,8 +18,8 @@ import numpy as np
 from ..checks import is_whole
 from ..errors import InputError, MisuseError
 from ._core import AnyBaskets, Baskets, Codes, Item, ItemTable, Vocabulary, starts
-from ._hierarchy_tables import HIERARCHY_SHAPE, find_clash, read_label, read_table_rows
 from ._lineage import MAX_LEVELS, Lineage
+from ._list_files import HIERARCHY_SHAPE, find_clash, read_label, read_table_rows
 from ._recoding import describe_public_list, parse_items, resolve_items
 
 if TYPE_CHECKING:
@@ -255,14 +255,14 @@ def generalised(baskets: BasketsT, hierarchy: Any = None, level: Any = None) -> 
     if isinstance(baskets, Baskets) and (baskets.sequences is not None or baskets.pairs is not None):
         raise MisuseError.format("{hierarchy} is for sets of items: read the baskets without their order and pairs.")
     named_hierarchy = Hierarchy.read(hierarchy).renamed(baskets.vocabulary.names)
-    table, vocabulary, lineage = map_items(named_hierarchy, level, baskets.vocabulary)
-    vocabulary.names = baskets.vocabulary.names
+    table = map_items(named_hierarchy, level, baskets.vocabulary)
+    table.vocabulary.names = baskets.vocabulary.names
     one_level = None if level is None else named_hierarchy.level_name(named_hierarchy.level(level))
-    return cast(BasketsT, baskets.widened(table, vocabulary, lineage, replace(named_hierarchy, one_level=one_level)))
+    return cast(BasketsT, baskets.widened(replace(table, hierarchy=replace(named_hierarchy, one_level=one_level))))
 
 
-def map_items(hierarchy: Hierarchy, level: Any, vocabulary: Vocabulary) -> tuple[ItemTable, Vocabulary, Lineage | None]:
-    """Return the new codes of each item, the vocabulary of the new codes, and their forest.
+def map_items(hierarchy: Hierarchy, level: Any, vocabulary: Vocabulary) -> ItemTable:
+    """Return the new codes of each item, with the vocabulary of the new codes and their forest.
 
     Without `level`, an item becomes itself and all items above it, and the forest says which items are related.
     With `level`, an item becomes its item on the level, and no forest is needed.
@@ -277,12 +277,13 @@ def map_items(hierarchy: Hierarchy, level: Any, vocabulary: Vocabulary) -> tuple
     # A vocabulary is sorted by label, numbers by size.
     order = sorted(range(len(texts)), key=lambda position: items[position])
     codes = {texts[position]: code for code, position in enumerate(order)}
-    table = ItemTable(
-        starts([len(labels) for labels in new_labels]),
-        np.array([codes[label] for labels in new_labels for label in labels], np.int32),
-    )
     new_vocabulary = Vocabulary([items[position] for position in order])
-    return table, new_vocabulary, hierarchy.lineage(new_vocabulary) if number is None else None
+    return ItemTable(
+        offsets=starts([len(labels) for labels in new_labels]),
+        codes=np.array([codes[label] for labels in new_labels for label in labels], np.int32),
+        vocabulary=new_vocabulary,
+        lineage=hierarchy.lineage(new_vocabulary) if number is None else None,
+    )
 
 
 def check_unrelated(lineage: Lineage, codes: Codes, vocabulary: Vocabulary) -> None:

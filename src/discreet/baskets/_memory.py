@@ -6,37 +6,27 @@ A parsed JSON line is a Python list, so items of JSON and of Python follow one s
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import EmptyDataError, InputError, MisuseError
-from ._allowance import MemoryLimit
+from ..errors import InputError, MisuseError, EmptyDataError
+from ..heavy import pa
 from ._arrow import as_arrow
-from ._build import Collector, Labels, Rows, mixed_items_error, sort_labels, sort_pairs
+from ._build import Collector, Labels, Rows, mixed_items_error, parse_labels, recode, sort_labels, sort_pairs
 from ._core import Item, Offsets, build_label_array, starts
-from ._streams import UTF_8, Progress, read_blocks
+from ._streams import UTF_8, MemoryLimit, Progress, read_blocks
 
 _BATCH = 1 << 16  # baskets per step; larger: more memory, smaller: more calls
 _SPREAD = 32  # bytes of Python objects per byte of JSON, at most: [[],[],[]]
 _ITEM_RULE = "items are whole numbers or names (text)"
 _FIELDS = {"items", "pairs"}
-
-
-@dataclass(frozen=True)
-class _RowNames:
-    """The names of the rows of a batch, for messages."""
-
-    word: str
-    numbers: Sequence[int]
-
-    def __getitem__(self, row: int) -> str:
-        return f"{self.word} {self.numbers[row]}"
 
 
 class _ItemReader:
@@ -48,23 +38,24 @@ class _ItemReader:
         self._collector = Collector(name, memory_limit)
         self._is_text: bool | None = None
 
-    def add(self, sizes: NDArray[np.int64], values: list[Any], row_names: _RowNames) -> None:
-        """Add rows with `sizes` items each; `row_names` has the name of each row."""
-        import pyarrow as pa
+    def add(self, sizes: NDArray[np.int64], values: list[Any], word: str, numbers: Sequence[int]) -> None:
+        """Add rows with `sizes` items each; messages name a row by `word` and by its entry of `numbers`."""
+
+        def name_row(position: int) -> str:
+            return f"{word} {numbers[int(np.searchsorted(np.cumsum(sizes), position, side='right'))]}"
 
         types = set(map(type, values))
         is_text = {issubclass(type_, str) for type_ in types}
         # bool is a subclass of int in Python, but no item.
         if any(not issubclass(type_, (int, np.integer, str)) or type_ is bool for type_ in types):
             wrong = next(i for i, value in enumerate(values) if not _is_item(value))
-            row = _row_of(sizes, wrong)
-            raise InputError(f"{row_names[row]}: {_ITEM_RULE}, not {type(values[wrong]).__name__}.")
+            raise InputError(f"{name_row(wrong)}: {_ITEM_RULE}, not {type(values[wrong]).__name__}.")
         # Without the option `labels`, the first value decides the type of all items.
         if self._labels is None and is_text:
             self._is_text = min(is_text) if self._is_text is None else self._is_text
             if is_text != {self._is_text}:
                 wrong = next(i for i, value in enumerate(values) if isinstance(value, str) != self._is_text)
-                raise mixed_items_error(row_names[_row_of(sizes, wrong)])
+                raise mixed_items_error(name_row(wrong))
         if self._labels is not None and is_text:
             values = [value if isinstance(value, str) else _render_number(value) for value in values]
         elif is_text != {True}:
@@ -75,16 +66,14 @@ class _ItemReader:
                 wrong = next(i for i, value in enumerate(values) if not -(2**63) <= value < 2**63)
                 raise InputError.format(
                     '{place}: an item does not fit 64 bits; {labels="names"} reads items as names.',
-                    place=row_names[_row_of(sizes, wrong)],
+                    place=name_row(wrong),
                 ) from None
             return
         try:
             names = pa.array(values, pa.large_string())
         except UnicodeEncodeError:
             wrong = next(i for i, value in enumerate(values) if any("\ud800" <= letter <= "\udfff" for letter in value))
-            raise InputError(
-                f"{row_names[_row_of(sizes, wrong)]}: an item is not text (it has a lone surrogate)."
-            ) from None
+            raise InputError(f"{name_row(wrong)}: an item is not text (it has a lone surrogate).") from None
         self._collector.add_names(sizes, names)
 
     def finish(self) -> Rows:
@@ -100,11 +89,6 @@ def _render_number(number: Any) -> str:
 
 def _is_item(value: object) -> bool:
     return isinstance(value, (int, np.integer, str)) and not isinstance(value, bool)
-
-
-def _row_of(sizes: NDArray[np.int64], position: int) -> int:
-    """Return the row of the value at a position, for rows of `sizes` end to end."""
-    return int(np.searchsorted(np.cumsum(sizes), position, side="right"))
 
 
 def _sizes(rows: Sequence[Any]) -> NDArray[np.int64]:
@@ -135,8 +119,8 @@ def read_iterable(source: Iterable[Any], memory_limit: MemoryLimit, *, labels: L
                     type_name=kind.__name__,
                 )
         batch = [basket if hasattr(basket, "__len__") else list(basket) for basket in batch]
-        row_names = _RowNames("Basket", range(baskets_read, baskets_read + len(batch)))
-        items.add(_sizes(batch), list(chain.from_iterable(batch)), row_names)
+        numbers = range(baskets_read, baskets_read + len(batch))
+        items.add(_sizes(batch), list(chain.from_iterable(batch)), "Basket", numbers)
         baskets_read += len(batch)
     return items.finish()
 
@@ -243,7 +227,7 @@ def read_json_lines(
                 ignored_fields.update(dict.fromkeys(name for name in basket if name not in _FIELDS))
         pairs = [_pairs(path, number, basket) for number, basket in zip(numbers, baskets, strict=True)]
         rows = [_row(path, number, basket, pair) for number, basket, pair in zip(numbers, baskets, pairs, strict=True)]
-        items.add(_sizes(rows), list(chain.from_iterable(rows)), _RowNames(f"{path}, line", numbers))
+        items.add(_sizes(rows), list(chain.from_iterable(rows)), f"{path}, line", numbers)
         counts = _sizes(pairs)
         pair_counts.append(counts)
         pair_people.append(people + np.repeat(np.arange(len(pairs)), counts))
@@ -309,3 +293,67 @@ def _add_pairs(rows: Rows, counts: NDArray[np.int64], people: NDArray[np.int64])
     positions = first_pairs[people] + 2 * pair_numbers
     pairs, repeated_pairs = sort_pairs(len(counts), people, rows.codes[positions], rows.codes[positions + 1])
     return replace(rows, pairs=pairs, repeated_pairs=repeated_pairs)
+
+
+def read_one_hot(name: str, reader: Any, memory_limit: MemoryLimit, labels: Labels | Sequence[Item]) -> Rows:
+    """Return the baskets of a table with a column per item: true or 1 in the rows of the holders."""
+    index = _find_index_columns(reader.schema)
+    numbers = [number for number, column in enumerate(reader.schema.names) if column not in index]
+    columns = [reader.schema.names[number] for number in numbers]
+    for number, column in zip(numbers, columns, strict=True):
+        type_ = _value_type(reader.schema.field(number).type)
+        if not (pa.types.is_boolean(type_) or pa.types.is_integer(type_) or pa.types.is_floating(type_)):
+            raise InputError(f"{name}: column {column!r} is of type {type_}; a one-hot column is true/false or 0/1.")
+    collector = Collector(name, memory_limit)
+    for batch in reader:
+        rows: list[NDArray[np.int64]] = []
+        for number, column in zip(numbers, columns, strict=True):
+            array = batch.column(number)
+            try:
+                # A foreign library may have built the array: an index out of range would read foreign memory.
+                array.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise InputError(f"{name}: column {column!r} is damaged: {error}.") from None
+            array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+            values = np.nan_to_num(np.asarray(array.fill_null(False if pa.types.is_boolean(array.type) else 0)))
+            rows.append(np.flatnonzero(values))
+            if np.any(values[rows[-1]] != 1):
+                raise InputError(f"{name}: column {column!r} has values other than 0 and 1; it is not one-hot.")
+        holders = np.concatenate([np.empty(0, np.int64), *rows])
+        items = np.repeat(np.arange(len(columns)), [len(row) for row in rows])
+        collector.add_numbers(np.bincount(holders, minlength=len(batch)), items[np.argsort(holders, kind="stable")])
+    return _name_items(name, collector.build_rows(None), columns, labels)
+
+
+def _name_items(name: str, rows: Rows, columns: list[str], labels: Labels | Sequence[Item]) -> Rows:
+    """Return rows of column numbers under the names of the columns; names that are all numbers become numbers."""
+    if labels is not None and not isinstance(labels, str):
+        names = check_column_labels(labels, len(columns), "the table").take(rows.vocabulary.labels)
+        label_type: Labels = None
+    else:
+        column, count = max(Counter(columns).items(), key=lambda pair: pair[1], default=("", 0))
+        if count > 1:
+            raise InputError(f"{name} has {count} columns {column!r}; rename all but one.")
+        names = pa.array(columns, pa.large_string()).take(rows.vocabulary.labels)
+        has_numbers = parse_labels(names, plain=True)[0] is not None
+        label_type = cast(Labels, labels) or ("numbers" if has_numbers else "names")
+    vocabulary, table = sort_labels(names, label_type, name)
+    return replace(rows, codes=recode(rows.codes, table), vocabulary=vocabulary)
+
+
+def is_one_hot(schema: Any) -> bool:
+    """Return whether all columns are true/false."""
+    index = _find_index_columns(schema)
+    types = [_value_type(field.type) for field in schema if field.name not in index]
+    return bool(types) and all(map(pa.types.is_boolean, types))
+
+
+def _value_type(type_: Any) -> Any:
+    """Return the type of the values of a column; the values of categories have their own type."""
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
+def _find_index_columns(schema: Any) -> set[str]:
+    """Return the columns that are the index of a pandas frame."""
+    metadata = schema.pandas_metadata or {}
+    return {column for column in metadata.get("index_columns", []) if isinstance(column, str)}

@@ -15,9 +15,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ..errors import InputError, MisuseError
+from ..heavy import pa
 from ._build import Rows, sort_pairs
 from ._core import Codes, Item, Vocabulary
-from ._hierarchy_tables import NAMES_SHAPE, find_clash, read_label, read_table_rows
+from ._list_files import NAMES_SHAPE, find_clash, read_label, read_table_rows
 
 SameNames: TypeAlias = Literal["apart", "merge"]
 
@@ -144,8 +145,6 @@ class Names:
                     "every item a name."
                 )
             labels.append(label)
-        import pyarrow as pa
-
         vocabulary, table = np.unique(np.array(labels, object), return_inverse=True)
         return Vocabulary(pa.array(vocabulary.tolist(), pa.large_string()), self), table.astype(np.int32)
 

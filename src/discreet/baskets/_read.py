@@ -8,13 +8,13 @@ from typing import Any, Literal, cast
 
 from ..errors import Message, MisuseError
 from ..wording import hint_keywords
-from ._allowance import MEMORY, MemoryLimit
 from ._build import build_baskets, cap_items, check_item_cap
 from ._call import TABLE, TEXT, ReadOptions
 from ._core import AnyBaskets, Baskets, Item
-from ._formats import Format
 from ._frames import is_result, is_spark_frame
 from ._naming import Names, named_rows
+from ._places import Format
+from ._streams import MEMORY, MemoryLimit
 
 
 @hint_keywords
@@ -150,51 +150,31 @@ def read(
     >>> [sorted(basket) for basket in discreet.read(sales, person="customer", item="product")]
     [['tea'], ['milk', 'tea']]
     """
-    call = ReadOptions(
-        person=person,
-        item=item,
-        basket=basket,
-        time=time,
-        pair=pair,
-        by=by,
-        query=query,
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
-        labels=labels,
-        ordered=ordered,
-        nulls=nulls,
-        memory_limit=MemoryLimit.parse(memory),
-        progress=progress,
-    )
+    # The first statement, so that the local names are the parameters alone.
+    options = locals()
     # Baskets in a cluster have all public attributes of Baskets.
-    return cast(Baskets, _read(source, call, max_items, seed, engine, _read_names(names, same_names)))
+    return cast(Baskets, read_people(person_advice=None, **options))
 
 
 def read_people(
     source: Any = None,
     *,
-    person_advice: str | Message,
+    person_advice: str | Message | None,
     max_items: int | None = None,
     seed: int | None = None,
+    memory: str = MEMORY,
     engine: Literal["spark"] | None = None,
+    names: Any = None,
+    same_names: Literal["apart", "merge"] | None = None,
     **options: Any,
 ) -> AnyBaskets:
     """Return the baskets that :func:`read` reads, but refuse sources that may have several rows per person.
 
     A table with more columns than its items may have several rows per person, and so may a CSV file. Without `person`
-    they are refused, because a release protects people; `person_advice` ends the message.
+    they are refused, because a release protects people; `person_advice` ends the message. None allows these sources.
     """
-    memory_limit = MemoryLimit.parse(options.pop("memory", MEMORY))
-    item_names = _read_names(options.pop("names", None), options.pop("same_names", None))
-    return _read(
-        source,
-        ReadOptions(**options, memory_limit=memory_limit, person_advice=person_advice),
-        max_items,
-        seed,
-        engine,
-        item_names,
-    )
+    call = ReadOptions(**options, memory_limit=MemoryLimit.parse(memory), person_advice=person_advice)
+    return _read(source, call, max_items, seed, engine, _read_names(names, same_names))
 
 
 def _read_names(names: Any, same_names: Any) -> Names | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..checks import is_whole
 from ..errors import MisuseError, build_message
+from ..heavy import pa, pc
 from ._arrow import as_arrow
 from ._build import parse_labels
 from ._core import AnyBaskets, Codes, Item, Vocabulary
@@ -97,8 +98,6 @@ def read_list_with_note(path: Path, kind: Lists) -> tuple[list[Item], str]:
 
 def parse_items(texts: list[str]) -> list[Item]:
     """Return texts as items: as numbers if all are numbers without leading zeros, else as names."""
-    import pyarrow as pa
-
     numbers, _ = parse_labels(pa.array(texts, pa.large_string()), plain=True)
     return list(texts) if numbers is None else numbers.to_pylist()
 
@@ -117,8 +116,6 @@ def render_nearest_hint(label: Item, vocabulary: Vocabulary) -> str:
 
 def convert_to_names(vocabulary: Vocabulary, more_names: Iterable[str] = ()) -> Vocabulary:
     """Return the vocabulary with all labels as names, and with `more_names` added."""
-    import pyarrow as pa
-
     texts = vocabulary.labels.cast(pa.large_string())
     labels = set(texts.to_pylist())
     if not vocabulary.numeric and labels.issuperset(more_names):
@@ -138,9 +135,6 @@ def recode_baskets(baskets: BasketsT, vocabulary: Vocabulary) -> BasketsT:
 
 def build_code_table(old_vocabulary: Vocabulary, vocabulary: Vocabulary) -> Codes:
     """Return the code in `vocabulary` of each item, by its old code; -1 for items that are not in it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if len(old_vocabulary) == 0:
         return np.empty(0, np.int32)
     # The type of the labels may differ between the list and the data, as 7 and "7".

@@ -16,6 +16,8 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 from zipfile import BadZipFile, ZipFile, ZipInfo
@@ -23,8 +25,8 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import EmptyDataError, InputError, LimitError
-from ._allowance import MEMORY, MemoryLimit
+from ..errors import InputError, LimitError, MisuseError, EmptyDataError
+from ..heavy import pa
 from ._redaction import public_path
 
 Progress: TypeAlias = Callable[[float], object] | None
@@ -141,8 +143,7 @@ class _Unpacked(_Readable):
         return bytes(packed)
 
 
-def _build_xz() -> Any:
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_WINDOW)
+_build_xz = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_WINDOW)
 
 
 def find_archive_member(path: Path) -> str:
@@ -218,8 +219,6 @@ def _open_unpacked(
             with ZipFile(raw) as archive, archive.open(_find_member(path, archive)) as member:
                 yield raw, _Bounded(member, path, memory_limit)
         elif compression == "zstd":
-            import pyarrow as pa
-
             with pa.input_stream(pa.PythonFile(raw, "r"), compression="zstd") as inflated:
                 yield raw, _Bounded(inflated, path, memory_limit)
         else:
@@ -322,3 +321,39 @@ def unpack_file(
     if copy.stat().st_size <= len(_BYTE_ORDER_MARK) and copy.read_bytes() in (b"", _BYTE_ORDER_MARK):
         raise _build_empty_error(path)
     return copy
+
+
+MEMORY = "2GB"  # the default of `read`: enough for about 200 million items, and less than most machines have
+_FORM = re.compile(r"(?=.*[1-9])(\d+(?:\.\d+)?) ?([KMGT])(i?)B", re.IGNORECASE)
+_MAX_BYTES = 1 << 50  # bytes; more than any machine has
+
+
+@dataclass(frozen=True)
+class MemoryLimit:
+    """A number of bytes, and the text of the option `memory` that named it."""
+
+    text: str
+    size: int
+
+    @classmethod
+    def parse(cls, memory: object) -> MemoryLimit:
+        """Return the limit of a text such as 2GB or 500MB; refuse any other value."""
+        match = _FORM.fullmatch(memory) if isinstance(memory, str) else None
+        if match is None:
+            raise MisuseError.format('{memory} is {given!r}; write it as "2GB" or "500MB".', given=memory)
+        power = "KMGT".index(match[2].upper()) + 1
+        size = float(match[1]) * (1024 if match[3] else 1000) ** power
+        if size > _MAX_BYTES:
+            raise MisuseError.format(
+                '{memory} is {given!r}, more than any machine has; write it as "8GB".', given=memory
+            )
+        return cls(match[0], int(size))
+
+    def check(self, name: str, byte_count: int) -> None:
+        """Check that the bytes in use for the source `name` are within the limit."""
+        if byte_count > self.size:
+            raise LimitError.format(
+                '{name}: what is read takes more memory than {allowed}; give more, as in {memory="8GB"}.',
+                name=name,
+                allowed=self.text,
+            )

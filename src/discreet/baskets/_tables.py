@@ -13,15 +13,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import EmptyDataError, InputError
+from ..errors import InputError, EmptyDataError
+from ..heavy import pa, pc
 from ..kernels import scatter
 from ..wording import number_of
 from ._arrow import as_numpy
 from ._build import Collector, Labels, Rows, log
-from ._columns import Column, Table
+from ._columns import Column, ColumnChecks, Table
 from ._core import Codes, Offsets, Pairs, Segments, Vocabulary, starts
 from ._databases import Workspace
-from ._events import Events, cast_to_list, unnest_lists
+from ._events import (
+    Events,
+    cast_to_list,
+    unnest_lists,
+)
 from ._streams import Progress
 
 _CONTROL = r"[\x00-\x08\x0e-\x1f\x7f]"
@@ -89,6 +94,11 @@ def group_rows(
     offsets = _read_offsets(work, table.name, time is not None)
     codes, moments = _read_codes(work, table.name, offsets, len(items), time is not None, progress, group_columns)
     pairs, repeated = (None, 0) if len(items) == 1 else _read_pairs(work, table.name, len(offsets) - 1)
+    owners = None
+    if basket is not None:
+        # Baskets of a person are neighbours.
+        basket_counts = "SELECT count(*) FROM people GROUP BY person ORDER BY min(row)"
+        owners = starts(_read_column(work, table.name, basket_counts, np.int64))
     return Rows(
         offsets=offsets,
         codes=codes,
@@ -97,24 +107,15 @@ def group_rows(
         pairs=pairs,
         repeated_pairs=repeated,
         segments=None if by is None else _read_segments(work, table.name, by.name),
-        owners=None if basket is None else _read_owners(work, table.name),
+        owners=owners,
     )
-
-
-def _read_owners(work: Workspace, name: str) -> Offsets:
-    """Return the first basket of each person: baskets of a person are neighbours."""
-    return starts(_read_column(work, name, "SELECT count(*) FROM people GROUP BY person ORDER BY min(row)", np.int64))
 
 
 def _read_segments(work: Workspace, name: str, column: str) -> Segments:
     """Return the segment of each person, after a check that each person has exactly one."""
     several_segments = "SELECT person FROM people GROUP BY person HAVING min(segment) <> max(other)"
     if work.row(name, f"SELECT count(*) FROM people WHERE segment IS NULL OR person IN ({several_segments})")[0]:  # noqa: S608
-        raise InputError.format(
-            "{name}: everyone must have one value in the column {column!r} ({by=}), not none or several.",
-            name=name,
-            column=column,
-        )
+        raise ColumnChecks(name, column).build_segment_error()
     work.run(
         name,
         "CREATE TABLE segments AS "
@@ -143,16 +144,8 @@ def _check_nulls(events: Events, nulls: Literal["error", "drop"]) -> None:
         (times, "time", events.time),
     ):
         if missing and nulls == "error" and column is not None:
-            raise InputError.format(
-                '{name}: {missing:,} of {rows} {have} no {role} (column {column!r}); {nulls="drop"} leaves {them} out.',
-                name=name,
-                missing=missing,
-                rows=number_of(total, "row"),
-                have="has" if missing == 1 else "have",
-                role=role,
-                column=column.name,
-                them="it" if missing == 1 else "them",
-            )
+            rows = f"{missing:,} of {number_of(total, 'row')}"
+            raise ColumnChecks(name, column.name).build_missing_error(role, missing, rows)
     # Rows are deleted before people are numbered.
     if persons:
         events.work.run(name, "DELETE FROM events WHERE person IS NULL")
@@ -181,12 +174,7 @@ def _check_one_notation(work: Workspace, name: str, person: Column) -> None:
         r"SELECT split_part(person, '.', 1) AS person FROM people WHERE regexp_full_match(person, '-?[0-9]+\.0*')"
     )
     if work.row(name, f"SELECT count(*) FROM people SEMI JOIN ({decimals}) USING (person)")[0]:  # noqa: S608
-        raise InputError.format(
-            "{name}: column {column!r} ({person=}) has the same number written in two ways, with a decimal point "
-            "and without, as 7.0 and 7: one person would be taken for two. Write all of them alike.",
-            name=name,
-            column=person.name,
-        )
+        raise ColumnChecks(name, person.name).build_notation_error()
 
 
 def _read_offsets(work: Workspace, name: str, ordered: bool) -> Offsets:
@@ -251,8 +239,6 @@ def _read_column(work: Workspace, name: str, sql: str, type_: type[np.integer[An
 
 
 def _read_vocabulary(work: Workspace, name: str, sql: str = "SELECT item FROM items ORDER BY code") -> Vocabulary:
-    import pyarrow as pa
-
     batches = list(work.batches(name, sql))
     if not sum(map(len, batches)):
         return Vocabulary([])
@@ -263,9 +249,6 @@ def _read_vocabulary(work: Workspace, name: str, sql: str = "SELECT item FROM it
 
 def read_lists(work: Workspace, table: Table, column: Column, labels: Labels) -> Rows:
     """Return the baskets of a column of lists, one per row, in the order of the table."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     # The type and range of the items are checked on the unnested table, which has one item per row.
     single, item = unnest_lists(work, table, column)
     value = Events(work, single, (item,)).item_values(labels)[0]

@@ -11,21 +11,18 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..heavy import pa
 from ..kernels import in_threads, parse_numbers, split_fields, threads
-from ._allowance import MemoryLimit
 from ._arrow import as_numpy
 from ._build import MAX_INT32, MAX_INT64, Collector, Labels, Rows, parse_labels
 from ._core import Codes
-from ._streams import COMPRESSION_SUFFIXES, UTF_8, Progress, read_blocks
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from ._streams import COMPRESSION_SUFFIXES, UTF_8, MemoryLimit, Progress, read_blocks
 
 Bytes = NDArray[np.uint8]
 
@@ -116,8 +113,6 @@ class _Lines:
         return sizes[:lines], values[:count].copy(), problem
 
     def _parse_names(self, piece: Bytes) -> tuple[Codes, pa.DictionaryArray, int]:
-        import pyarrow as pa
-
         sizes = np.empty(np.count_nonzero(piece == 10) + 1, np.int32)
         ends = np.empty(len(piece) // 2 + 2, np.int32)
         data = np.empty(len(piece), np.uint8)
@@ -132,8 +127,6 @@ class _Lines:
 
     def _check_names(self, piece: Bytes, names: pa.Array) -> None:
         """Check that names are UTF-8 text and, in a file of numbers, numbers; only an error needs the line."""
-        import pyarrow as pa
-
         try:
             # The kernel copies bytes; Arrow checks that they are UTF-8.
             names.validate(full=True)

@@ -255,7 +255,7 @@ def relations(
     with ProgressBar("counting pairs"):
         found_relations = find_relations(baskets, how=how, items=items, support=support, top=top, longest=longest)
     # A person with several baskets holds the items of all of them.
-    if baskets.several:
+    if baskets.has_receipts:
         say(MERGED_NOTE, err=True)
     found_relations = found_relations.where(
         antecedent=parse_items(antecedent, baskets), consequent=parse_items(consequent, baskets)

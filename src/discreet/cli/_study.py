@@ -462,7 +462,7 @@ def simulate(
     participants = require_local_baskets(baskets, "A simulated study")
     with simulate_study(plan, participants, people=people, seed=seed, **service) as trial:
         writing.write(parse_rows(trial.result))
-        if baskets.several:
+        if baskets.has_receipts:
             say(f"\n{render_drawing_note(1)}", err=err)
         if stay:
             _wait_for_interrupt(f"The study {plan.name} is at {trial.address}. Stop it with Ctrl-C.")

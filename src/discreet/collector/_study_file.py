@@ -26,7 +26,7 @@ from ..local.study import Wanted, check_levels
 from ..registry import protocol as protocol_of, protocols
 
 if TYPE_CHECKING:
-    from ..baskets import Codes, Item, ItemTable, Lineage, Vocabulary
+    from ..baskets import Codes, Item, ItemTable, Vocabulary
     from ..local import Protocol
 
 Closing: TypeAlias = Literal["quota", "deadline", "hand"]
@@ -186,7 +186,7 @@ class StudyPlan:
             top=self.top,
             epsilon=Fraction(self.epsilon),
             least=self.least,
-            lineage=self._levels[2],
+            lineage=None if self._item_table is None else self._item_table.lineage,
         )
 
     @cached_property
@@ -199,7 +199,7 @@ class StudyPlan:
     @property
     def vocabulary(self) -> Vocabulary:
         """The items of the questions, as results name them."""
-        return self._levels[1]
+        return self.held_vocabulary if self._item_table is None else self._item_table.vocabulary
 
     @cached_property
     def asked_items(self) -> tuple[str, ...]:
@@ -209,14 +209,12 @@ class StudyPlan:
     @property
     def asked_codes(self) -> list[Codes]:
         """The codes in the questions of each item that a device may hold, ascending; empty without a hierarchy."""
-        table = self._levels[0]
+        table = self._item_table
         return [] if table is None else [np.sort(codes) for codes in np.split(table.codes, table.offsets[1:-1])]
 
     @cached_property
-    def _levels(self) -> tuple[ItemTable | None, Vocabulary, Lineage | None]:
-        if self.hierarchy is None:
-            return None, self.held_vocabulary, None
-        return map_items(self.hierarchy, self.level, self.held_vocabulary)
+    def _item_table(self) -> ItemTable | None:
+        return None if self.hierarchy is None else map_items(self.hierarchy, self.level, self.held_vocabulary)
 
     @property
     def pairs(self) -> str:

@@ -1,9 +1,8 @@
-from ._bounds import lengths_for as lengths_for
 from ._clipping import is_every_item as is_every_item
 from ._engine import (
     Engine as Engine,
     ExactEngine as ExactEngine,
-    Listed as Listed,
+    FrequentSets as FrequentSets,
     LocalEngine as LocalEngine,
     RemoteBaskets as RemoteBaskets,
     engine_of as engine_of,
@@ -17,27 +16,19 @@ from ._judging import (
     tuples_of as tuples_of,
 )
 from ._metrics import (
-    Approximation as Approximation,
+    CountsLike as CountsLike,
     HasCounts as HasCounts,
+    ItemsetsLike as ItemsetsLike,
     RelationScore as RelationScore,
-    Score as Score,
-    Usefulness as Usefulness,
-    approximation as approximation,
-    completeness as completeness,
     counts_of as counts_of,
     cumulative_rank as cumulative_rank,
     f_score as f_score,
     false_negative_rate as false_negative_rate,
-    false_positive_rate as false_positive_rate,
     precision as precision,
-    ranked as ranked,
+    rank_itemsets as rank_itemsets,
     recall as recall,
-    relative_error as relative_error,
-    score as score,
     score_relations as score_relations,
-    soundness as soundness,
     squared_error as squared_error,
-    usefulness as usefulness,
 )
 from ._mine import mine as mine, rules as rules, threshold_of_rules as threshold_of_rules
 from ._query import (
@@ -46,16 +37,17 @@ from ._query import (
     BasketCount as BasketCount,
     BasketsEach as BasketsEach,
     Cells as Cells,
-    Clipped as Clipped,
-    Held as Held,
+    ClippedCounts as ClippedCounts,
     Kth as Kth,
     KthClipped as KthClipped,
     Largest as Largest,
+    LoadHistogram as LoadHistogram,
     Query as Query,
     Sensitivity as Sensitivity,
     Sizes as Sizes,
     Supports as Supports,
     Truncation as Truncation,
+    lengths_for as lengths_for,
 )
 from ._relations import (
     MERGED_NOTE as MERGED_NOTE,

@@ -1,4 +1,4 @@
-"""A family of itemsets laid out for weighted counting, for the queries `Held` and `Clipped`.
+"""A family of itemsets laid out for weighted counting, for the queries `LoadHistogram` and `ClippedCounts`.
 
 Trees of items find the members within a basket, in two passes: the first computes the load of each person, eight bytes
 a person; the second adds the weight of that load for each basket. Memory grows with the family and with the number of
@@ -33,7 +33,7 @@ class Family:
     def __init__(self, rows: RowLayout, owners: I64 | None, itemsets: Itemsets, squares: bool) -> None:
         self._rows, self._owners = rows, owners
         self._set_count = len(itemsets)
-        single = is_every_item(itemsets, len(rows.allowed))
+        single = is_every_item(itemsets, len(rows.is_allowed))
         self._trees = None if single else _plant_trees(rows, itemsets)
         self.loads: NDArray[np.integer[Any]] = self._compute_loads(itemsets, squares)
 

@@ -27,11 +27,11 @@ from ._query import (
     BasketQuery,
     BasketsEach,
     Cells,
-    Clipped,
-    Held,
+    ClippedCounts,
     Kth,
     KthClipped,
     Largest,
+    LoadHistogram,
     Query,
     Sizes,
     Supports,
@@ -48,7 +48,7 @@ _COLUMNS_AHEAD = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class FrequentSets:
     """The itemsets with more than `bound` holders, with their counts."""
 
     itemsets: Itemsets
@@ -68,8 +68,8 @@ class Engine(ABC):
         """Return the answer to a query: its vector, added up over people."""
 
     @abstractmethod
-    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
-        """Return the at most `limit` itemsets of `least` to `longest` items with more than `bound` holders.
+    def above(self, bound: int, min_length: int, longest: int, limit: int) -> FrequentSets:
+        """Return the at most `limit` itemsets of `min_length` to `longest` items with more than `bound` holders.
 
         With more itemsets, the bound is raised to the count of rank limit + 1. If shorter itemsets are not requested,
         it is also raised to the count of rank max(`MAX_RANKED`, limit) + 1 over all itemsets of 1 to `longest` items.
@@ -102,15 +102,20 @@ class ExactEngine(Engine):
 
     @abstractmethod
     def search(
-        self, bounds: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
+        self,
+        bounds: SearchBounds,
+        *,
+        extensions: Codes | None = None,
+        prefix: Codes,
+        progress: Progress | None = None,
     ) -> FoundArrays:
-        """Return patterns of `allowed` codes among the rows with `prefix`, which every pattern then contains.
+        """Return patterns of `extensions` among the rows with `prefix`, which every pattern then contains.
 
         The order: falling count, rising size, then the items compared from the rarest to the most frequent.
         """
 
     @abstractmethod
-    def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
+    def count_of_rank(self, k: int, min_length: int, longest: int, work: int) -> int:
         """Return the count of rank k, or the count of rank `work` over itemsets of all lengths if larger.
 
         Rank `work` is taken over all itemsets of 1 to `longest` items.
@@ -124,8 +129,8 @@ class ExactEngine(Engine):
                 "longer told. Ask before cutting, or about baskets one by one, as Supports does."
             )
         match query:
-            case Kth(k, least, longest, rank):
-                return np.array([self.count_of_rank(k, least, longest, max(rank + 1, k))], np.int64)
+            case Kth(k, min_length, longest, rank):
+                return np.array([self.count_of_rank(k, min_length, longest, max(rank + 1, k))], np.int64)
             case KthClipped(clipped, k):
                 return np.append(np.sort(self.answer(clipped))[::-1], np.int64(0))[[min(k - 1, clipped.cells)]]
             case Largest(size, floor, rank):
@@ -134,17 +139,17 @@ class ExactEngine(Engine):
             case _:
                 return self.total(query)
 
-    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
-        """Return the at most `limit` itemsets of `least` to `longest` items with more than `bound` holders."""
+    def above(self, bound: int, min_length: int, longest: int, limit: int) -> FrequentSets:
+        """Return the at most `limit` itemsets of `min_length` to `longest` items with more than `bound` holders."""
         bound = max(bound, 0)
         # The miner visits shorter itemsets too: they count towards its limit.
-        work = limit if least <= 1 else max(limit, MAX_RANKED)
-        bounds = SearchBounds(count=bound + 1, least=least, most=longest, limit=work)
+        work = limit if min_length <= 1 else max(limit, MAX_RANKED)
+        bounds = SearchBounds(count=bound + 1, min_length=min_length, max_length=longest, limit=work)
         no_prefix = np.empty(0, np.int32)
         try:
             offsets, codes, counts = self.search(bounds, prefix=no_prefix)
         except LimitError:
-            bound = max(bound, self.count_of_rank(limit + 1, least, longest, work + 1))
+            bound = max(bound, self.count_of_rank(limit + 1, min_length, longest, work + 1))
             offsets, codes, counts = self.search(replace(bounds, count=bound + 1), prefix=no_prefix)
         if len(counts) > limit:
             # Counts are in falling order: the count of rank limit + 1 becomes the bound, and ties with it are dropped.
@@ -152,7 +157,7 @@ class ExactEngine(Engine):
             kept_count = int(np.searchsorted(-counts, -bound))
             offsets, counts = offsets[: kept_count + 1], counts[:kept_count]
             codes = codes[: offsets[-1]]
-        return Listed(Itemsets(offsets, codes), counts, bound)
+        return FrequentSets(Itemsets(offsets, codes), counts, bound)
 
     def _largest_by_size(self, floor: int, rank: int) -> tuple[list[int], int]:
         """Return the largest count of each size over the bound, and the bound: all sizes in one search."""
@@ -215,9 +220,9 @@ class LocalEngine(ExactEngine):
                 return np.bincount(sizes, minlength=longest + 1).astype(np.int64)
             case Supports(itemsets, truncation):
                 return self._supports(itemsets, truncation)
-            case Held(itemsets, edges, squares):
+            case LoadHistogram(itemsets, edges, squares):
                 return count_bins(edges, self._family(itemsets, squares).loads)
-            case Clipped(itemsets, _, root):
+            case ClippedCounts(itemsets, _, root):
                 return self._family(itemsets, root).sums(query.weights)
             case Cells(bases):
                 return self._cells(bases)
@@ -225,25 +230,30 @@ class LocalEngine(ExactEngine):
                 raise MisuseError(f"This engine cannot answer {type(query).__name__}.")
 
     def search(
-        self, bounds: SearchBounds, *, allowed: Codes | None = None, prefix: Codes, progress: Progress | None = None
+        self,
+        bounds: SearchBounds,
+        *,
+        extensions: Codes | None = None,
+        prefix: Codes,
+        progress: Progress | None = None,
     ) -> FoundArrays:
-        """Return patterns of `allowed` codes among the rows with `prefix`, which every pattern then contains."""
+        """Return patterns of `extensions` among the rows with `prefix`, which every pattern then contains."""
         # The cached layout has the columns of earlier queries; any restriction needs a layout of its own.
-        if allowed is None and not len(prefix):
+        if extensions is None and not len(prefix):
             return search(self._rows, bounds, progress)
         offsets, codes = self.baskets.offsets, self.baskets.codes
         if len(prefix):
             rows_of_prefix = Itemsets(offsets, codes).take(np.flatnonzero(rows_holding(offsets, codes, prefix)))
             offsets, codes = rows_of_prefix.offsets, rows_of_prefix.codes
-        is_allowed = np.ones(self.items, np.bool_) if allowed is None else np.zeros(self.items, np.bool_)
-        if allowed is not None:
-            is_allowed[allowed] = True
-        rows = RowLayout(offsets=offsets, codes=codes, allowed=is_allowed, prefix=prefix, lineage=self.lineage)
+        is_allowed = np.ones(self.items, np.bool_) if extensions is None else np.zeros(self.items, np.bool_)
+        if extensions is not None:
+            is_allowed[extensions] = True
+        rows = RowLayout(offsets=offsets, codes=codes, is_allowed=is_allowed, prefix=prefix, lineage=self.lineage)
         return search(rows, bounds, progress)
 
-    def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
+    def count_of_rank(self, k: int, min_length: int, longest: int, work: int) -> int:
         """Return the count of rank k, or the count of rank `work` over itemsets of all lengths if larger."""
-        return count_of_rank(self._rows, k, least, longest, work)
+        return count_of_rank(self._rows, k, min_length, longest, work)
 
     def cut(self, truncation: Truncation) -> LocalEngine:
         """Return an engine over truncated baskets."""
@@ -251,7 +261,7 @@ class LocalEngine(ExactEngine):
         baskets = self.baskets
         engine = type(self)(Baskets(rows.offsets, rows.codes, baskets.vocabulary, lineage=baskets.lineage))
         # Truncation separates equal baskets by their number, which no longer belongs to a person.
-        engine.by_person = self.by_person and not baskets.several
+        engine.by_person = self.by_person and not baskets.has_receipts
         return engine
 
     def _cells(self, bases: tuple[tuple[int, ...], ...]) -> I64:
@@ -261,7 +271,7 @@ class LocalEngine(ExactEngine):
         # Columns answer from bitmaps; without room for them, one pass over the rows counts the cells.
         if not rows.columns.fit(len(codes)):
             return count_cells(rows.offsets, rows.codes, self.items, offsets, codes)[1]
-        bitmaps, places = rows.columns.of(codes)
+        bitmaps, places = rows.columns.find(codes)
         return count_in_columns(bitmaps, rows.people, offsets, places)
 
     def _supports(self, itemsets: Itemsets, truncation: Truncation | None) -> I64:
@@ -283,7 +293,7 @@ class LocalEngine(ExactEngine):
     def _count_trimmed(self, truncation: Truncation, sets: Itemsets, scores: I64, items: Codes) -> I64:
         """Return the counts of the candidates of a truncation, from columns without the truncated items."""
         rows, longest, key = self._rows, truncation.longest, truncation.key
-        columns, places = rows.columns.of(items)
+        columns, places = rows.columns.find(items)
         trimmed = columns[places]
         trim_columns(
             rows.offsets,

@@ -9,6 +9,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..baskets import Baskets, check_unrelated, draw_one_basket_each, generalised, starts, take_rows
 from ..checks import MAX_LENGTH, is_whole, parse_items, parse_lengths, parse_positive, parse_support
@@ -20,7 +21,7 @@ from ._query import Supports
 from ._search import Kind, Progress, SearchBounds
 
 if TYPE_CHECKING:
-    from ..baskets import AnyBaskets, Codes, Item
+    from ..baskets import AnyBaskets, Codes, Item, Offsets
     from ..results import Rules
 
 Lengths: TypeAlias = int | tuple[int, int | None]
@@ -115,30 +116,22 @@ def mine(
             "Maximal patterns are those at a threshold: give {min_support} or {min_count} instead of {top}."
         )
     count = _check_threshold(data, min_support, min_count, top)
-    prefix, allowed = _constraints(data, parse_items(contains, "contains"), parse_items(excludes, "excludes"))
-    allowed = _restrict_to_long_baskets(data, prefix, allowed, count, min_length)
-    if allowed is not None and not len(allowed) and min_length > len(prefix):
-        return _make_empty_patterns(data)
+    prefix, extensions = _constraints(data, parse_items(contains, "contains"), parse_items(excludes, "excludes"))
+    extensions = _restrict_to_long_baskets(data, prefix, extensions, count, min_length)
+    if extensions is not None and not len(extensions) and min_length > len(prefix):
+        return _build_patterns(data, starts([]), np.empty(0, np.int32), np.empty(0, np.int64))
     # The search counts the items besides the prefix.
     fixed = len(prefix)
     bounds = SearchBounds(
         count=count,
-        least=min_length - fixed,
-        most=max_length - fixed,
+        min_length=min_length - fixed,
+        max_length=max_length - fixed,
         limit=parse_positive("limit", limit),
         kind=kind,
         top=0 if top is None else parse_positive("top", top),
     )
-    offsets, codes, counts = engine_of(data).search(bounds, allowed=allowed, prefix=prefix, progress=progress)
-    return Patterns(
-        offsets=offsets,
-        codes=codes,
-        counts=counts,
-        vocabulary=data.vocabulary,
-        people=len(data),
-        unit=data.unit,
-        hierarchy=data.hierarchy,
-    )
+    patterns = engine_of(data).search(bounds, extensions=extensions, prefix=prefix, progress=progress)
+    return _build_patterns(data, *patterns)
 
 
 @hint_keywords
@@ -233,7 +226,7 @@ def _draw_one_basket_each(baskets: AnyBaskets) -> BasketSample | None:
 
     The seed is fixed, so that equal data have equal p-values, and no user can search for a convenient draw.
     """
-    if not baskets.several or not isinstance(baskets, Baskets):
+    if not baskets.has_receipts or not isinstance(baskets, Baskets):
         return None
     sample = draw_one_basket_each(baskets, seed=0)
     return BasketSample(people=len(sample), count=lambda itemsets: engine_of(sample).answer(Supports(itemsets)))
@@ -304,16 +297,16 @@ def _constraints(baskets: AnyBaskets, contains: list[Item], excludes: list[Item]
         )
     if not len(prefix) and not len(excluded_codes):
         return prefix, None
-    allowed = np.ones(len(vocabulary), np.bool_)
-    allowed[prefix] = allowed[excluded_codes] = False
+    extensions = np.ones(len(vocabulary), np.bool_)
+    extensions[prefix] = extensions[excluded_codes] = False
     if baskets.lineage is not None:
         check_unrelated(baskets.lineage, prefix, vocabulary)
-        allowed &= ~baskets.lineage.related_to(prefix)
-    return prefix, np.flatnonzero(allowed).astype(np.int32)
+        extensions &= ~baskets.lineage.related_to(prefix)
+    return prefix, np.flatnonzero(extensions).astype(np.int32)
 
 
 def _restrict_to_long_baskets(
-    baskets: AnyBaskets, prefix: Codes, allowed: Codes | None, count: int, min_length: int
+    baskets: AnyBaskets, prefix: Codes, extensions: Codes | None, count: int, min_length: int
 ) -> Codes | None:
     """Return the codes that a pattern of at least `min_length` items may have besides the prefix; None for all codes.
 
@@ -323,17 +316,17 @@ def _restrict_to_long_baskets(
     long baskets are not listed: one basket of 32 items has 2**32 subsets.
     """
     if min_length - len(prefix) < _TRIMMED_LENGTH:
-        return allowed
+        return extensions
     if not isinstance(baskets, Baskets):
         # A cluster returns one number; its search applies the restriction to its own blocks.
         longest = baskets.reduce(_longest_basket, max)
-        return np.empty(0, np.int32) if longest < min_length else allowed
+        return np.empty(0, np.int32) if longest < min_length else extensions
     long_baskets = np.flatnonzero(np.diff(baskets.offsets) >= min_length)
     offsets, codes = take_rows(baskets.offsets, long_baskets, baskets.codes)
     possible = np.ones(baskets.items, np.bool_)
-    if allowed is not None:
+    if extensions is not None:
         possible[:] = False
-        possible[allowed] = possible[prefix] = True
+        possible[extensions] = possible[prefix] = True
     sizes = np.diff(offsets)
     while True:
         # Step 1 of the repetition: the number of possible items of each basket.
@@ -360,12 +353,12 @@ def _longest_basket(part: Baskets) -> int:
     return int(np.diff(part.offsets).max(initial=0))
 
 
-def _make_empty_patterns(baskets: AnyBaskets) -> Patterns:
-    """Return a result without patterns."""
+def _build_patterns(baskets: AnyBaskets, offsets: Offsets, codes: Codes, counts: NDArray[np.int64]) -> Patterns:
+    """Return patterns of baskets with their counts."""
     return Patterns(
-        offsets=starts([]),
-        codes=np.empty(0, np.int32),
-        counts=np.empty(0, np.int64),
+        offsets=offsets,
+        codes=codes,
+        counts=counts,
         vocabulary=baskets.vocabulary,
         people=len(baskets),
         unit=baskets.unit,
@@ -381,15 +374,7 @@ def _count_itemsets(baskets: AnyBaskets, itemsets: Iterable[Iterable[Item]]) -> 
     offsets = starts([len(codes) for codes in sets])
     codes = np.concatenate([*sets, np.empty(0, np.int32)]).astype(np.int32)
     counts = engine_of(baskets).answer(Supports(Itemsets(offsets, codes)))
-    return Patterns(
-        offsets=offsets,
-        codes=codes,
-        counts=counts,
-        vocabulary=baskets.vocabulary,
-        people=len(baskets),
-        unit=baskets.unit,
-        hierarchy=baskets.hierarchy,
-    )
+    return _build_patterns(baskets, offsets, codes, counts)
 
 
 def _check_exclusive(name: str, **options: Any) -> None:

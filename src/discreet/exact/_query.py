@@ -7,8 +7,8 @@ or removing a person.
 
 Most queries add up baskets, regardless of their owners. A person with c baskets then adds a sum of c vectors: L1 norm
 and entries are at most c times, and the squared L2 norm at most c^2 times, the norm of one basket, as all c vectors
-may be equal. Queries over all baskets of a person at once (`BasketsEach`, `Held`, `Clipped`) define their own
-sensitivity.
+may be equal. Queries over all baskets of a person at once (`BasketsEach`, `LoadHistogram`, `ClippedCounts`) define
+their own sensitivity.
 
 If one person is replaced, one vector is removed and one is added. L1 and squared L2 norm at most double, as no entry is
 negative. But no cell changes by more than the largest entry, so that the norm of counts that one basket can reach all
@@ -25,15 +25,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import isqrt
+from math import comb, isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..baskets import Codes, Offsets
 from ..errors import MisuseError
 from ..results import Itemsets
-from ._bounds import degree_bound
 
 # The largest number of items in a basis. Larger: more than 2^16 cells, each with its own noise; smaller: fewer itemsets
 # within one basis.
@@ -114,29 +114,19 @@ class BasketQuery(Query):
 class BasketCount(BasketQuery):
     """The number of baskets; equal to the number of people if each person has one basket."""
 
-    @property
-    def cells(self) -> int:
-        """One number."""
-        return 1
-
-    @property
-    def l1_sensitivity(self) -> int:
-        """Each basket counts once."""
-        return 1
+    cells = 1
+    l1_sensitivity = 1  # each basket counts once
 
 
-@dataclass(frozen=True)
-class BasketsEach(Query):
-    """The histogram of the number of baskets of a person.
-
-    Bin i counts the people with at least `edges[i]` and fewer than `edges[i + 1]` baskets; the last bin has no upper
-    end.
-    """
+class HistogramQuery(Query):
+    """A histogram of people: bin i counts from `edges[i]` to below `edges[i + 1]`, the last bin has no upper end."""
 
     edges: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        _check_edges(self.edges)
+        edges = self.edges
+        if not edges or edges[0] < 1 or any(low >= high for low, high in pairwise(edges)):
+            raise MisuseError(f"The edges of bins rise from 1 or more; {list(edges)} were given.")
 
     @property
     def cells(self) -> int:
@@ -146,6 +136,17 @@ class BasketsEach(Query):
     def sensitivity(self, baskets: int = 1) -> Sensitivity:
         """Return the sensitivity: a person is in at most one bin, with any number of baskets."""
         return Sensitivity.of(self.cells, 1, 1, 1)
+
+
+@dataclass(frozen=True)
+class BasketsEach(HistogramQuery):
+    """The histogram of the number of baskets of a person.
+
+    Bin i counts the people with at least `edges[i]` and fewer than `edges[i + 1]` baskets; the last bin has no upper
+    end.
+    """
+
+    edges: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -163,10 +164,7 @@ class Sizes(BasketQuery):
         """From 0 to the longest."""
         return self.longest + 1
 
-    @property
-    def l1_sensitivity(self) -> int:
-        """Each basket is in one bin."""
-        return 1
+    l1_sensitivity = 1  # each basket is in one bin
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +220,7 @@ class Supports(BasketQuery):
 
 
 @dataclass(frozen=True, eq=False)
-class Held(Query):
+class LoadHistogram(HistogramQuery):
     """The histogram of loads: the number of given itemsets in all baskets of a person together.
 
     An itemset within v baskets of a person adds v to the load of the person, or v^2 with `squares`. Bin i counts the
@@ -234,21 +232,9 @@ class Held(Query):
     edges: tuple[int, ...]
     squares: bool = False
 
-    def __post_init__(self) -> None:
-        _check_edges(self.edges)
-
-    @property
-    def cells(self) -> int:
-        """One number a bin."""
-        return len(self.edges)
-
-    def sensitivity(self, baskets: int = 1) -> Sensitivity:
-        """Return the sensitivity: a person is in at most one bin, with any number of baskets."""
-        return Sensitivity.of(self.cells, 1, 1, 1)
-
 
 @dataclass(frozen=True, eq=False)
-class Clipped(Query):
+class ClippedCounts(Query):
     """The number of baskets that contain each given itemset, with each person scaled down to a contribution of `total`.
 
     Entries are in parts of a basket, `PARTS` parts to one. The load r of a person is the number of given itemsets over
@@ -330,7 +316,7 @@ class Cells(BasketQuery):
 
 @dataclass(frozen=True)
 class Kth(BasketQuery):
-    """The k-th largest count over all itemsets of `least` to `longest` items of the vocabulary; 0 if fewer occur.
+    """The k-th largest count over all itemsets of `min_length` to `longest` items of the vocabulary; 0 if fewer occur.
 
     The rank runs over all itemsets, including itemsets without a holder (E11): the smallest mined count would be wrong.
     The answer is at least the count of rank `rank` + 1 over all itemsets of 1 to `longest` items, because long patterns
@@ -338,19 +324,12 @@ class Kth(BasketQuery):
     """
 
     k: int
-    least: int
+    min_length: int
     longest: int
     rank: int = MAX_RANKED
 
-    @property
-    def cells(self) -> int:
-        """One number."""
-        return 1
-
-    @property
-    def l1_sensitivity(self) -> int:
-        """Order statistics of counts that each rise by 0 or 1."""
-        return 1
+    cells = 1
+    l1_sensitivity = 1  # an order statistic of counts that each rise by 0 or 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,13 +339,10 @@ class KthClipped(Query):
     Beside :class:`Kth`, it shows the loss of the largest counts by clipping.
     """
 
-    clipped: Clipped
+    clipped: ClippedCounts
     k: int
 
-    @property
-    def cells(self) -> int:
-        """One number."""
-        return 1
+    cells = 1
 
     def sensitivity(self, baskets: int = 1) -> Sensitivity:
         """Return the sensitivity: an order statistic changes by at most the largest change of an entry."""
@@ -387,18 +363,57 @@ class Largest(BasketQuery):
     floor: int
     rank: int = 100_000
 
-    @property
-    def cells(self) -> int:
-        """One number."""
-        return 1
-
-    @property
-    def l1_sensitivity(self) -> int:
-        """A maximum of numbers that each rise by 0 or 1."""
-        return 1
+    cells = 1
+    l1_sensitivity = 1  # a maximum of numbers that each rise by 0 or 1
 
 
-def _check_edges(edges: tuple[int, ...]) -> None:
-    """Check that the edges of bins are whole numbers that rise from 1 or more."""
-    if not edges or edges[0] < 1 or any(low >= high for low, high in pairwise(edges)):
-        raise MisuseError(f"The edges of bins rise from 1 or more; {list(edges)} were given.")
+def degree_bound(set_offsets: Offsets, set_codes: Codes, max_items: int) -> int:
+    """Return an upper bound of the number of given itemsets within one basket of at most `max_items` items.
+
+    Parameters
+    ----------
+    set_offsets, set_codes
+        Distinct itemsets of one size: itemset i is ``set_codes[set_offsets[i]:set_offsets[i + 1]]``.
+    max_items
+        The largest number of items in a basket.
+
+    Notes
+    -----
+    Double counting of pairs (itemset within the basket, item of the itemset) gives n * size = sum over items of the
+    number of itemsets with the item. An item is in at most min(degree, C(max_items - 1, size - 1)) itemsets within the
+    basket. Hence n <= (sum of the `max_items` largest minima) / size (erratum C12), and n <= C(max_items, size), the
+    bound of Zeng, Naughton, Cai (2012).
+
+    Examples
+    --------
+    >>> degree_bound(np.array([0, 2, 4, 6]), np.array([2, 3, 4, 5, 6, 7], np.int32), max_items=3)
+    1
+    """
+    sizes = np.unique(np.diff(set_offsets)).tolist()
+    if not sizes:
+        return 0
+    if len(sizes) > 1:
+        raise MisuseError(
+            f"The bound is for itemsets of one size; sizes from {sizes[0]} to {sizes[-1]} were given. "
+            "Bound each size by itself."
+        )
+    size, set_count = int(sizes[0]), len(set_offsets) - 1
+    if max_items < size:
+        return 0
+    # The empty itemset is within every basket.
+    if size == 0:
+        return set_count
+    # The degree of an item is the number of itemsets with the item.
+    degrees = np.unique(set_codes, return_counts=True)[1]
+    # The basket with the most itemsets has, at best, the items of largest degree.
+    largest = np.sort(np.minimum(degrees, min(comb(max_items - 1, size - 1), set_count)))[-max_items:]
+    return min(int(largest.sum()) // size, comb(max_items, size), set_count)
+
+
+def lengths_for(top: int, min_length: int) -> int:
+    """Return the largest length of a pattern among the top: all its subsets are at least as frequent (A10)."""
+    # One more item would need all its subsets of the allowed lengths among the top.
+    size = min_length
+    while sum(comb(size + 1, length) for length in range(min_length, size + 2)) <= top:
+        size += 1
+    return size

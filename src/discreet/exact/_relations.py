@@ -10,7 +10,7 @@ the chain / support of (a, b).
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from ..errors import MisuseError
 from ..kernels import count_chains, in_threads, pairs_after, pairs_given, pairs_together
 from ..results import How as How, Itemsets, Rules
 from ..wording import hint_keywords
+
+I64: TypeAlias = NDArray[np.int64]
 
 # The code of a pair, rank * width + rank, must fit 31 bits: floor(sqrt(2**31)) = 46340.
 MOST_ITEMS = 46_340
@@ -51,9 +53,7 @@ def checked_how(how: Any, baskets: Baskets) -> How:
     return how  # type: ignore[no-any-return]
 
 
-def held_pairs(
-    baskets: Baskets, people: NDArray[np.int64], ranks: NDArray[np.int64], width: int, how: How
-) -> tuple[Offsets, Codes]:
+def held_pairs(baskets: Baskets, people: I64, ranks: I64, width: int, how: How) -> tuple[Offsets, Codes]:
     """Return the pairs of ranked items of each person, as ascending codes rank * width + rank.
 
     Parameters
@@ -92,7 +92,7 @@ def held_pairs(
     return offsets, pair_codes
 
 
-def pair_counts(baskets: Baskets, order: NDArray[np.int64], how: How) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pair_counts(baskets: Baskets, order: I64, how: How) -> tuple[I64, I64]:
     """Return the ascending codes of the occurring pairs of some items, and the number of people with each pair."""
     width, ranks, spans = _plan_spans(baskets, order, how)
 
@@ -114,7 +114,7 @@ def pair_counts(baskets: Baskets, order: NDArray[np.int64], how: How) -> tuple[N
     return codes.astype(np.int64), counts
 
 
-def chain_counts(baskets: Baskets, order: NDArray[np.int64], how: How) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def chain_counts(baskets: Baskets, order: I64, how: How) -> tuple[I64, I64]:
     """Return the ascending codes of the occurring chains (a, b, c) of some items, and the number of people with each.
 
     The code is the code of the pair (a, b) times the number of items, plus c. If items are only together, the more
@@ -131,9 +131,7 @@ def chain_counts(baskets: Baskets, order: NDArray[np.int64], how: How) -> tuple[
     return codes, table[codes]
 
 
-def _plan_spans(
-    baskets: Baskets, order: NDArray[np.int64], how: How
-) -> tuple[int, NDArray[np.int64], list[tuple[int, int]]]:
+def _plan_spans(baskets: Baskets, order: I64, how: How) -> tuple[int, I64, list[tuple[int, int]]]:
     """Return the number of ranks, the rank of each item or -1, and spans of people with bounded numbers of pairs."""
     width = len(order)
     ranks = np.full(baskets.items, -1, np.int64)
@@ -248,7 +246,7 @@ def relations(
     )
 
 
-def _decode_antecedent(code: int, order: NDArray[np.int64], how: How) -> list[int]:
+def _decode_antecedent(code: int, order: I64, how: How) -> list[int]:
     """Return the items of the antecedent: one for a pair, two for a chain, with codes above the codes of pairs."""
     item_count = len(order)
     if code < item_count * item_count:

@@ -41,7 +41,7 @@ class RowLayout:
 
     offsets: I64
     codes: I32
-    allowed: NDArray[np.bool_]
+    is_allowed: NDArray[np.bool_]
     prefix: I32
     ahead: int = 0
     lineage: Lineage | None = None
@@ -49,8 +49,8 @@ class RowLayout:
     @classmethod
     def plain(cls, offsets: I64, codes: I32, items: int, ahead: int = 0, lineage: Lineage | None = None) -> RowLayout:
         """Return a layout in which all of `items` codes may occur."""
-        allowed, prefix = np.ones(items, np.bool_), np.empty(0, np.int32)
-        return cls(offsets=offsets, codes=codes, allowed=allowed, prefix=prefix, ahead=ahead, lineage=lineage)
+        is_allowed, prefix = np.ones(items, np.bool_), np.empty(0, np.int32)
+        return cls(offsets=offsets, codes=codes, is_allowed=is_allowed, prefix=prefix, ahead=ahead, lineage=lineage)
 
     @property
     def people(self) -> int:
@@ -70,7 +70,7 @@ class RowLayout:
         """The number of rows with each code."""
         # Each thread counts into a table of its own, so that no two threads write to one count.
         parts = np.array_split(self.codes, threads())
-        tallies = np.zeros((len(parts), len(self.allowed)), np.int64)
+        tallies = np.zeros((len(parts), len(self.is_allowed)), np.int64)
         in_threads(lambda t: counting.count_codes(parts[t], tallies[t]), range(len(parts)))
         item_counts: I64 = tallies.sum(axis=0)
         return item_counts
@@ -82,7 +82,7 @@ class RowLayout:
 
     def frequent(self, count: int) -> I32:
         """Return the codes that may occur in a pattern, most frequent first, ties by code: the code of each rank."""
-        return by_count(self.item_counts, np.flatnonzero(self.allowed & (self.item_counts >= max(count, 1))))
+        return by_count(self.item_counts, np.flatnonzero(self.is_allowed & (self.item_counts >= max(count, 1))))
 
     def spans(self, labels: I32) -> I32:
         """Return the lineage of some items for the kernels; an empty array without a lineage."""
@@ -94,7 +94,7 @@ class BitColumns:
 
     def __init__(self, rows: RowLayout) -> None:
         self._rows = rows
-        self._place = np.full(len(rows.allowed), -1, np.int32)
+        self._place = np.full(len(rows.is_allowed), -1, np.int32)
         self._bits = np.zeros((0, (rows.people + 63) // 64), np.uint64)
 
     @property
@@ -107,7 +107,7 @@ class BitColumns:
         row_bytes = 4 * len(self._rows.codes) + 8 * self._rows.people
         return column_count * self.words * 8 <= max(_MAX_MEMORY_FACTOR * row_bytes, _FREE_BYTES)
 
-    def of(self, codes: I32) -> tuple[U64, I32]:
+    def find(self, codes: I32) -> tuple[U64, I32]:
         """Return bitmaps, and the index of the bitmap of each code. The codes must `fit`."""
         is_queried = np.zeros(len(self._place), np.bool_)
         is_queried[codes] = True
@@ -166,7 +166,7 @@ def shrink_ranks(rank: I32, ranks: int) -> Ranks:
 
 def lay_out(rows: RowLayout, labels: I32) -> tuple[Ranks, I32, I64]:
     """Lay the rows out flat (see `kernels.mining`), and list for each rank its positions."""
-    rank = shrink_ranks(ranks_of(labels, len(rows.allowed)), len(labels))
+    rank = shrink_ranks(ranks_of(labels, len(rows.is_allowed)), len(labels))
     # One separator after each row, and one before the first, so that a kernel stops at the end of a row.
     flat = np.empty(len(rows.codes) + rows.people + 1, rank.dtype)
     if len(flat) > np.iinfo(np.int32).max:

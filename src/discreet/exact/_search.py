@@ -46,15 +46,15 @@ _MAX_SQUARE_RATIO = 8
 
 @dataclass(frozen=True, kw_only=True)
 class SearchBounds:
-    """Bounds of a search: at least `count` people, from `least` to `most` items (without the prefix).
+    """Bounds of a search: at least `count` people, from `min_length` to `max_length` items (without the prefix).
 
     With `work`, only a count is searched: the count of rank `top`, or if larger, the count of rank `work` among the
-    patterns of any length up to `most`.
+    patterns of any length up to `max_length`.
     """
 
     count: int
-    least: int
-    most: int
+    min_length: int
+    max_length: int
     limit: int
     kind: Kind = "all"
     top: int = 0
@@ -68,8 +68,8 @@ class SearchBounds:
         is_condensed = int(self.kind != "all")
         numbers = np.zeros(mining.QUERY_SIZE, np.int64)
         numbers[mining.MIN_COUNT] = self.count
-        numbers[mining.MIN_LENGTH] = self.least
-        numbers[mining.MAX_LENGTH] = numbers[mining.MAX_TIED_LENGTH] = self.most + is_condensed
+        numbers[mining.MIN_LENGTH] = self.min_length
+        numbers[mining.MAX_LENGTH] = numbers[mining.MAX_TIED_LENGTH] = self.max_length + is_condensed
         numbers[mining.TOP_K] = self.top
         numbers[mining.MAX_RECORDS] = self.limit
         numbers[mining.CLOSED_ONLY] = is_condensed
@@ -105,7 +105,7 @@ def _mine_condensed_lineage(rows: RowLayout, bounds: SearchBounds, progress: Pro
     The kernels cannot join nodes of a lineage, so that candidates are all patterns of one item more.
     """
     no_prefix = np.empty(0, np.int32)
-    all_bounds = replace(bounds, kind="all", least=1, most=bounds.most + 1)
+    all_bounds = replace(bounds, kind="all", min_length=1, max_length=bounds.max_length + 1)
     try:
         offsets, codes, counts = search(replace(rows, prefix=no_prefix), all_bounds, progress)
     except LimitError:
@@ -147,7 +147,9 @@ def assemble_sets(
         counts.astype(np.int32) if int(counts.max(initial=0)) <= np.iinfo(np.int32).max else counts
     )
     if bounds.kind == "all":
-        is_wanted = (ranks.sizes >= bounds.least) & (ranks.sizes <= bounds.most) & (narrow_counts >= bounds.count)
+        is_wanted = (
+            (ranks.sizes >= bounds.min_length) & (ranks.sizes <= bounds.max_length) & (narrow_counts >= bounds.count)
+        )
         patterns = _order_patterns(ranks.take(np.flatnonzero(is_wanted)), narrow_counts[is_wanted], labels, prefix)
     else:
         patterns = _select_condensed(ranks, narrow_counts, labels, prefix, bounds)
@@ -165,18 +167,18 @@ def _add_prefix_pattern(
     if bounds.kind != "all":
         # The prefix alone is closed if no item lies in all its rows, maximal if no item can be added at all.
         is_pattern = not len(extension_counts) or (bounds.kind == "closed" and int(extension_counts[0]) < people)
-    if is_pattern and len(prefix) and bounds.least <= 0 <= bounds.most and people >= bounds.count:
+    if is_pattern and len(prefix) and bounds.min_length <= 0 <= bounds.max_length and people >= bounds.count:
         patterns = _prepend_prefix(patterns, people, prefix)
     return _take_top(patterns, bounds.top) if bounds.top else patterns
 
 
-def count_of_rank(rows: RowLayout, rank: int, least: int, most: int, work: int) -> int:
-    """Return the count of a rank among all patterns of `least` to `most` items; 0 if fewer patterns occur.
+def count_of_rank(rows: RowLayout, rank: int, min_length: int, max_length: int, work: int) -> int:
+    """Return the count of a rank among all patterns of `min_length` to `max_length` items; 0 if fewer patterns occur.
 
-    The count is at least the count of rank `work`, a larger rank, among patterns of 1 to `most` items: this bounds the
-    search for long patterns. Ties are counted and not listed.
+    The count is at least the count of rank `work`, a larger rank, among patterns of 1 to `max_length` items: this
+    bounds the search for long patterns. Ties are counted and not listed.
     """
-    bounds = SearchBounds(count=1, least=least, most=most, limit=MAX_COUNT, top=rank, work=work)
+    bounds = SearchBounds(count=1, min_length=min_length, max_length=max_length, limit=MAX_COUNT, top=rank, work=work)
     bounds = _raise_threshold(rows, bounds)
     return _mine_records(rows, rows.frequent(bounds.count), bounds, None)[1] - 1
 
@@ -219,7 +221,7 @@ def _mine_records(
     tally = np.zeros((2 if bounds.work else 1) * (rows.people + 2) if bounds.top else 0, np.int64)
     task: Callable[[tuple[int, int]], I32]
     if _is_dense(rows, counts):
-        columns, places = rows.columns.of(labels)
+        columns, places = rows.columns.find(labels)
         in_order = bool((places == np.arange(len(places))).all())
         bitmaps = columns[: len(places)] if in_order else columns[places]
         # Each item is combined with all items before it: the work grows with the square of the number of items.
@@ -263,15 +265,15 @@ def _check_longest(rows: RowLayout, bounds: SearchBounds) -> None:
     if bounds.count > 1 or bounds.top or bounds.kind != "all" or not len(rows.codes) or rows.lineage is not None:
         return  # with a lineage, not every subset counts
     ends = rows.offsets
-    if not rows.allowed.all():
-        ends = np.concatenate(([0], np.cumsum(rows.allowed[rows.codes])))[ends]
+    if not rows.is_allowed.all():
+        ends = np.concatenate(([0], np.cumsum(rows.is_allowed[rows.codes])))[ends]
     check_subset_count(int(np.diff(ends).max()), bounds)
 
 
 def check_subset_count(basket_size: int, bounds: SearchBounds) -> None:
     """Check that one basket of `basket_size` items has at most `bounds.limit` subsets within the bounds."""
     subset_count = 0
-    for size in range(max(bounds.least, 1), min(bounds.most, basket_size) + 1):
+    for size in range(max(bounds.min_length, 1), min(bounds.max_length, basket_size) + 1):
         subset_count += comb(basket_size, size)
         if subset_count > bounds.limit:
             raise LimitError(too_many(bounds))
@@ -309,7 +311,7 @@ def _raise_threshold(rows: RowLayout, bounds: SearchBounds) -> SearchBounds:
 
     If only the count of a rank is searched, the count is one more: ties with that rank need no search.
     """
-    item_threshold = largest(rows.item_counts[rows.allowed], bounds.top) if bounds.least <= 1 else 0
+    item_threshold = largest(rows.item_counts[rows.is_allowed], bounds.top) if bounds.min_length <= 1 else 0
     bounds = replace(bounds, count=max(bounds.count, item_threshold + (bounds.work > 0)))
     labels = rows.frequent(bounds.count)
     if len(labels) <= (_MAX_FIRST_ITEMS if item_threshold else _FIRST_ITEMS):
@@ -321,7 +323,7 @@ def _write_patterns(batches: list[I32], labels: I32, rows: RowLayout, bounds: Se
     """Return the patterns of the records in order; scratch arrays are freed before the codes are written."""
     sizes, counts = _join_column(batches, 0), _join_column(batches, 2)
     deepest = int(sizes.max(initial=0))
-    is_wanted = (sizes >= bounds.least) & (sizes <= bounds.most) & (counts >= bounds.count)
+    is_wanted = (sizes >= bounds.min_length) & (sizes <= bounds.max_length) & (counts >= bounds.count)
     is_complete = bool(is_wanted.all())
     kept_records = np.empty(0, np.int64) if is_complete else np.flatnonzero(is_wanted)
     places = np.full(len(sizes), -1, np.int32)
@@ -373,7 +375,7 @@ def _select_condensed(candidates: Itemsets, counts: I32, labels: I32, prefix: I3
     use_bitmaps = len(labels) * len(counts) // 8 <= _MAX_BITMAP_BYTES
     unsubsumed = assemble.unsubsumed_by_bitmaps if use_bitmaps else assemble.unsubsumed_by_lists
     is_kept = unsubsumed(candidates.offsets, candidates.codes, groups.astype(np.int64), len(labels))
-    is_kept &= (candidates.sizes >= bounds.least) & (candidates.sizes <= bounds.most)
+    is_kept &= (candidates.sizes >= bounds.min_length) & (candidates.sizes <= bounds.max_length)
     return _order_patterns(candidates.take(np.flatnonzero(is_kept)), counts[is_kept], labels, prefix)
 
 
@@ -424,7 +426,7 @@ def count_sets(rows: RowLayout, offsets: I64, codes: I32) -> I64:
     if len(countable_sets.codes) * rows.columns.words <= _MAX_WORDS_PER_CODE * len(rows.codes) and rows.columns.fit(
         len(labels)
     ):
-        bitmaps, places = rows.columns.of(countable_sets.codes)
+        bitmaps, places = rows.columns.find(countable_sets.codes)
         counts[countable] = count_columns(bitmaps, countable_sets.offsets, places)
     elif (
         (countable_sets.sizes == 2).all()
@@ -448,7 +450,7 @@ def count_columns(bitmaps: U64, offsets: I64, places: I32) -> I64:
 
 def _count_by_pairs(rows: RowLayout, sets: Itemsets, labels: I32) -> I64:
     """Return the counts of pairs, by counting all pairs of `labels` in one pass."""
-    rank = ranks_of(labels, len(rows.allowed))
+    rank = ranks_of(labels, len(rows.is_allowed))
     table = shrink_ranks(rank, len(labels))
     work = list(rows.pieces())
     tallies = np.zeros((len(work), len(labels), len(labels)), np.int64)
@@ -464,7 +466,7 @@ def _count_by_positions(rows: RowLayout, sets: Itemsets, labels: I32) -> I64:
     `labels` are all items of the itemsets.
     """
     # The rarest item of an itemset has the largest rank: the fewest rows have to be read.
-    ranks = ranks_of(labels, len(rows.allowed))[sets.codes]
+    ranks = ranks_of(labels, len(rows.is_allowed))[sets.codes]
     assemble.sort_falling(sets.offsets, ranks)
     roots = ranks[sets.offsets[:-1]]
     # Itemsets with one rarest item are counted together: its rows are read once.

@@ -272,7 +272,7 @@ def _derive_seed(seed: int, run: int, name: str, epsilon: Fraction) -> int:
 
 def _render_notes(case: Case, run_count: int, seed: int) -> list[str]:
     notes = []
-    if case.baskets.several:
+    if case.baskets.has_receipts:
         notes.append(
             "Counts are of baskets. What is found and how far counts are off is measured against all baskets; whether "
             "intervals hold, against counts in which the baskets of a person weigh as much as may take part."

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import Baskets, Vocabulary, build_from_events, number_vocabulary, starts
-from ..exact import Engine, Largest, Listed, LocalEngine, Query, Truncation
+from ..exact import Engine, FrequentSets, Largest, LocalEngine, Query, Truncation
 from ..local import Answered, Oracle
 from ..local.device import WORD
 from ..local.study import Ask, Estimate, draw_baskets
@@ -108,7 +108,7 @@ class ImaginedCrowd:
 
     def answering(self, max_baskets: int) -> ImaginedCrowd:
         """Return a crowd with the baskets that devices answer for: each draws one of its own, as in a study."""
-        return replace(self, baskets=draw_baskets(self.baskets, 0, max_baskets)) if self.baskets.several else self
+        return replace(self, baskets=draw_baskets(self.baskets, 0, max_baskets)) if self.baskets.has_receipts else self
 
     def spelt(self, symbols: str, length: int) -> ImaginedCrowd:
         """Return a crowd with texts as items: random texts of the largest length.
@@ -289,7 +289,7 @@ class ScaledEngine(Engine):
             query = replace(query, floor=max(1, int(query.floor / self._scale)), rank=min(query.rank, _MAX_LISTED))
         return self._scaled(self.inner.answer(query))
 
-    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
+    def above(self, bound: int, least: int, longest: int, limit: int) -> FrequentSets:
         """Return the itemsets that more than `bound` people hold, as far as the imagined baskets tell."""
         self._queries.append("above")
         listing = self.inner.above(max(1, int(bound / self._scale)), least, longest, min(limit, _MAX_LISTED))
@@ -297,7 +297,7 @@ class ScaledEngine(Engine):
         counts = np.maximum(self._scaled(listing.counts), bound + 1)
         raised = max(bound, int(listing.bound * self._scale))
         rows = np.flatnonzero(counts > raised)
-        return Listed(listing.itemsets.take(rows), counts[rows], raised)
+        return FrequentSets(listing.itemsets.take(rows), counts[rows], raised)
 
     def cut(self, truncation: Truncation) -> ScaledEngine:
         """Return an engine over truncated baskets."""

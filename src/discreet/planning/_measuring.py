@@ -107,7 +107,7 @@ def run_trial(
     # One measure for releases and simulations, so that their numbers can be compared.
     numbers = judged(released, wanted_patterns, rules=False)
     true_counts = released.true_counts
-    if case.baskets.several:
+    if case.baskets.has_receipts:
         # The intervals of a release with a basket cap are for weighted counts: `publish/basket_cap.md`.
         cap = int(release.facts["most baskets of a person"])
         true_counts = cap * expected_counts(case.baskets, patterns, cap)

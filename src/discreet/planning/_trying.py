@@ -211,7 +211,7 @@ def try_mechanism(
         epsilon=task.budget.epsilon,
         delta=task.budget.delta,
         items="public",
-        people=None if crowd.baskets.several else crowd.people,
+        people=None if crowd.baskets.has_receipts else crowd.people,
         max_baskets=task.max_baskets,
         mechanism=entry.name,
     )
@@ -226,7 +226,7 @@ def try_mechanism(
         return ScaledEngine(inner, crowd.scale, queries)
 
     release = carry_out(case, SimulationSource(seed), engine)
-    max_baskets = int(release.facts["most baskets of a person"]) if crowd.baskets.several else 0
+    max_baskets = int(release.facts["most baskets of a person"]) if crowd.baskets.has_receipts else 0
     run = CrowdRun(
         precision=None,
         recall=None,

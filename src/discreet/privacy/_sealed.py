@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import MAX_COUNT
 from ..errors import MisuseError
-from ..exact import Engine, Listed, Query, Truncation, Universe
+from ..exact import Engine, FrequentSets, Query, Truncation, Universe
 
 I64 = NDArray[np.int64]
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class _Sealed(Generic[T]):
 @overload
 def unsealed(sealed: SealedAnswer) -> I64: ...
 @overload
-def unsealed(sealed: SealedList) -> Listed: ...
+def unsealed(sealed: SealedList) -> FrequentSets: ...
 @overload
 def unsealed(sealed: SealedEngine) -> Engine: ...
 def unsealed(sealed: Any) -> Any:
@@ -128,7 +128,7 @@ class SealedAnswer(_Sealed[I64]):
             raise MisuseError("Only numbers that one person moves in one direction can be joined or compared.")
 
 
-class SealedList(_Sealed[Listed]):
+class SealedList(_Sealed[FrequentSets]):
     """Itemsets with many holders, and their counts; both the itemsets and their number depend on the data.
 
     Parameters
@@ -154,7 +154,7 @@ class SealedList(_Sealed[Listed]):
 
     def __init__(
         self,
-        listed: Listed,
+        listed: FrequentSets,
         universe: Universe | None,
         floor: int | None = None,
         most: int | None = None,

@@ -118,7 +118,7 @@ class Case(CheckedQuestion[Release]):
     @property
     def selects_cap(self) -> bool:
         """Whether the largest number of baskets of one person is selected with noise."""
-        return self.baskets.several and self.max_baskets is None
+        return self.baskets.has_receipts and self.max_baskets is None
 
     @property
     def count_step(self) -> str:

@@ -185,7 +185,7 @@ def preview_cases(data: AnyBaskets, cases: Mapping[Item, Case]) -> Preview:
         delta=case.budget.delta,
         segments=len(cases),
         outside=data.people - sum(segment_case.baskets.people for segment_case in cases.values()),
-        baskets=len(data) if data.several else None,
+        baskets=len(data) if data.has_receipts else None,
     )
 
 

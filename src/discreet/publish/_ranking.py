@@ -22,7 +22,7 @@ from ..baskets import describe_public_list, parse_items
 from ..checks import is_whole, parse_number
 from ..curator.steps import slack
 from ..errors import MisuseError
-from ..exact import Engine, Listed, Query, Sensitivity
+from ..exact import Engine, FrequentSets, Query, Sensitivity
 from ..privacy import Guarantee, Meter, SealedEngine, shown
 from ..results import Provenance, Result, guarantee_texts, read_fields
 from ..wording import number_of, printable
@@ -201,7 +201,7 @@ class ScoreTable(Engine):
             raise MisuseError(f"A table of scores cannot answer {type(query).__name__}.")
         return self.scores[list(query.places)]
 
-    def above(self, bound: int, least: int, longest: int, limit: int) -> Listed:
+    def above(self, bound: int, least: int, longest: int, limit: int) -> FrequentSets:
         """Raise an error: scores have no itemsets."""
         raise MisuseError("A table of scores has no itemsets.")
 

@@ -154,7 +154,7 @@ def build_relation_case(question: RelationQuestion, baskets: Baskets | Any) -> R
         people=people,
         public=public,
         record={"relations": question.top, "how": pair_kind, "among": item_limit, "items": len(vocabulary)},
-        notes=(MERGED_NOTE,) if data.several else (),
+        notes=(MERGED_NOTE,) if data.has_receipts else (),
     )
 
 

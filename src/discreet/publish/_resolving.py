@@ -242,13 +242,13 @@ def resolve_public_facts(
     serious(question.budget, question.really, max(1, data.people))
     sentences.append(f"that there are {data.people:,} people")
     # The number of baskets stays private: replacing a person changes it.
-    return None if data.several else max(1, data.people), tuple(sentences)
+    return None if data.has_receipts else max(1, data.people), tuple(sentences)
 
 
 def _check_cap(question: Question, data: AnyBaskets) -> int | None:
     """Return the largest number of baskets of one person, if the question states it."""
     cap = resolve_basket_cap(question.max_baskets, data)
-    if data.several and question.people is not None:
+    if data.has_receipts and question.people is not None:
         raise MisuseError.format(
             "{people} declares how many people there are, and here baskets are counted: how many take part is "
             "found with noise. Leave {people} out."
@@ -354,7 +354,7 @@ def _read_segments(baskets: AnyBaskets, by: Any) -> tuple[list[Any], Callable[[C
                 held="no segments" if column is None else f"the segments {column!r}",
             )
         # Empty data have no column of segments, which must not show as an error.
-        return (baskets.segment_labels, baskets.within) if column == by else ([], lambda _: baskets)
+        return (baskets.segment_labels, baskets.select_segments) if column == by else ([], lambda _: baskets)
     if not isinstance(by, Iterable):
         raise MisuseError.format(
             "{by} is the column that was kept by discreet.read(…, {by=}), or a segment for each person, as a list "

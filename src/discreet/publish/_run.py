@@ -63,7 +63,7 @@ def run_case(case: Case, meter: Meter, engine: Callable[[Any], Engine] = engine_
     # Noise may make the number negative, which no step could use.
     people_count = max(0, people.value)
     if case.required_count:
-        baskets = baskets.holding(case.required_items)
+        baskets = baskets.select_containing(case.required_items)
     # Given itemsets are counted over the whole list; patterns are made of the items that may be added.
     item_codes = case.extra_items if case.itemsets is None else np.arange(case.baskets.items, dtype=np.int32)
     if case.selects_items:
@@ -103,7 +103,7 @@ def run_case(case: Case, meter: Meter, engine: Callable[[Any], Engine] = engine_
         mechanism=case.mechanism.name,
         question=case.record,
         settings=settings_of(mechanism),
-        facts=({"most baskets of a person": meter.max_baskets} if case.baskets.several else {}) | dict(selection.facts),
+        facts=({"most baskets of a person": meter.max_baskets} if case.baskets.has_receipts else {}) | dict(selection.facts),
         notes=(*notes, *selection.notes),
         simulated=meter.simulated,
         date=datetime.now(UTC).date().isoformat(),
@@ -125,7 +125,7 @@ def count_baskets(
 def _cap_baskets(case: Case, meter: Meter, engine: Callable[[Any], Engine]) -> tuple[AnyBaskets, list[str]]:
     """Return baskets with a bounded number per person, and a note; the meter scales its noise to the bound."""
     # A person with one basket moves each count by one, and needs no cap.
-    if not case.baskets.several:
+    if not case.baskets.has_receipts:
         return case.baskets, []
     cap = case.max_baskets
     if cap is None:
@@ -229,7 +229,7 @@ def _build_patterns(
             estimates = np.concatenate(([count], estimates))
             low, high = np.concatenate(([min(ends[0], count)], low)), np.concatenate(([max(ends[1], count)], high))
     people_count, estimates, low, high = reconcile(*people, estimates, low, high)
-    if case.baskets.several:
+    if case.baskets.has_receipts:
         # After reconciling, which compares counts of drawn baskets: the intervals of the result are for
         # weighed counts.
         low, high = cover_draw(estimates, low, high, max(0, people.value + people.margin))

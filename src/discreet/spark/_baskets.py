@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..baskets import Baskets, Codes, Hierarchy, Item, ItemTable, Lineage, Vocabulary, recode_lineage as recoded_lineage
 from ..exact import BasketCount, BasketsEach, ExactEngine, LocalEngine, RemoteBaskets, Truncation
+from ..heavy import sql
 from ._blocks import (
     COUNTS,
     MAX_SHORT_ITEMS,
@@ -24,8 +25,7 @@ from ._blocks import (
     join_blocks,
     read_blocks,
 )
-from ._session import UNREFERENCED_FRAMES, Cluster, clear_errors
-from ._sums import Result, find_slot, merge_results
+from ._session import UNREFERENCED_FRAMES, Cluster, Result, clear_errors, find_slot, merge_results
 
 T = TypeVar("T")
 Copies: TypeAlias = NDArray[np.int32] | None
@@ -59,8 +59,6 @@ class StoredBlocks:
 
 def measure_blocks(cluster: Cluster, frame: Any, items: int) -> tuple[StoredBlocks, dict[str, int]]:
     """Compute a frame of blocks; return it with its numbers, and the sum of each of `COUNTS`."""
-    from pyspark.sql import functions as sql
-
     sums = [sql.sum(name).alias(name) for name in COUNTS]
     code_bytes = sql.sum(sql.length("codes")).alias("bytes")
     partitions = sql.count_distinct("partition").alias("partitions")
@@ -97,7 +95,7 @@ class BlockView:
 
     items: int
     segments: int = 0
-    several: bool = False
+    has_receipts: bool = False
     identities: NDArray[np.uint64] | None = None
     cut: Truncation | None = None
     lineage: Lineage | None = None
@@ -117,7 +115,7 @@ class BlockView:
     def build_baskets(self, blocks: list[Block]) -> tuple[Baskets, Copies]:
         """Return the baskets of blocks in this view, and the number of equal baskets before each, if known."""
         vocabulary = CodeVocabulary(self.items, self.identities)
-        baskets, copies = join_blocks(blocks, vocabulary, self.segments, self.several, self.lineage)
+        baskets, copies = join_blocks(blocks, vocabulary, self.segments, self.has_receipts, self.lineage)
         if self.cut is not None:
             baskets, copies = LocalEngine(baskets, copies).cut(self.cut).baskets, None
         for step in self.steps:
@@ -165,7 +163,7 @@ class SparkBaskets(RemoteBaskets):
     segment_column: str | None = None
     segment_vocabulary: Vocabulary | None = None
     merged: int = 0
-    several: bool = False
+    has_receipts: bool = False
     lineage: Lineage | None = None
     hierarchy: Hierarchy | None = None
 
@@ -174,7 +172,7 @@ class SparkBaskets(RemoteBaskets):
 
     def __repr__(self) -> str:
         suffix = "" if self.segment_column is None else ", with segments"
-        sizes = f"{len(self):,} baskets of {self.people:,} people" if self.several else f"{len(self):,} people"
+        sizes = f"{len(self):,} baskets of {self.people:,} people" if self.has_receipts else f"{len(self):,} people"
         return f"SparkBaskets({sizes}, {self.items:,} items{suffix})"
 
     def _repr_html_(self) -> str:
@@ -185,7 +183,7 @@ class SparkBaskets(RemoteBaskets):
     @cached_property
     def people(self) -> int:
         """The number of people, including people with empty baskets."""
-        if not self.several:
+        if not self.has_receipts:
             return len(self)
         return int(self.engine().total(BasketsEach((1,)))[0]) if self.view.is_filtered else self.blocks.people
 
@@ -222,32 +220,27 @@ class SparkBaskets(RemoteBaskets):
         lineage = recoded_lineage(self.lineage, table, len(vocabulary))
         return replace(self, vocabulary=vocabulary, view=self.view.add_step(step), lineage=lineage)
 
-    def widened(
-        self,
-        table: ItemTable,
-        vocabulary: Vocabulary,
-        lineage: Lineage | None,
-        hierarchy: Hierarchy | None = None,
-    ) -> SparkBaskets:
+    def widened(self, table: ItemTable) -> SparkBaskets:
         """Return the baskets with several codes for each item, or one code for several items; repeats are merged."""
-        step = methodcaller("widened", table, CodeVocabulary(len(vocabulary)), lineage)
+        code_vocabulary = CodeVocabulary(len(table.vocabulary))
+        step = methodcaller("widened", replace(table, vocabulary=code_vocabulary, hierarchy=None))
         expansion = max(1, int(np.diff(table.offsets).max(initial=1)))
         view = self.view.add_step(step, expansion=expansion)
-        return replace(self, vocabulary=vocabulary, view=view, lineage=lineage, hierarchy=hierarchy)
+        return replace(self, vocabulary=table.vocabulary, view=view, lineage=table.lineage, hierarchy=table.hierarchy)
 
-    def holding(self, codes: Codes) -> SparkBaskets:
+    def select_containing(self, codes: Codes) -> SparkBaskets:
         """Return the baskets that contain all of some items, by code."""
-        return replace(self, view=self.view.add_step(methodcaller("holding", codes), is_filter=True))
+        return replace(self, view=self.view.add_step(methodcaller("select_containing", codes), is_filter=True))
 
-    def within(self, segments: Codes) -> SparkBaskets:
+    def select_segments(self, segments: Codes) -> SparkBaskets:
         """Return the baskets of the people in some segments, by code."""
-        return replace(self, view=self.view.add_step(methodcaller("within", segments), is_filter=True))
+        return replace(self, view=self.view.add_step(methodcaller("select_segments", segments), is_filter=True))
 
     def capped(self, most: int, key: int) -> SparkBaskets:
         """Return at most `most` baskets of each person, all choices equally likely; `key` is the secret of the draw."""
-        if not self.several:
+        if not self.has_receipts:
             return self
-        from ._capping import cap_blocks
+        from ._engine import cap_blocks
 
         blocks, view = cap_blocks(self, most, key)
         return replace(self, blocks=blocks, view=view)

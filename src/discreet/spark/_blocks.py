@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import Baskets, Codes, Lineage, Offsets, Segments, Vocabulary, starts
+from ..heavy import pa
 from ..results import Itemsets
 from ._session import Cluster
 
@@ -44,8 +45,6 @@ class CodeVocabulary(Vocabulary):
     """A vocabulary of codes alone: labels stay on the driver. `identities` are hashes of the labels, where needed."""
 
     def __init__(self, items: int, identities: NDArray[np.uint64] | None = None) -> None:
-        import pyarrow as pa
-
         super().__init__(pa.array(np.arange(items, dtype=np.int64)))
         if identities is not None:
             self.identities = identities
@@ -124,8 +123,6 @@ def _run_build(batches: Iterable[Any], build: Callable[[Iterable[Any]], Iterator
 
 def write_blocks(blocks: Iterable[Block], items: int) -> Iterator[Any]:
     """Yield blocks as Arrow batches of one row each."""
-    import pyarrow as pa
-
     arrow_types = {"bigint": pa.int64(), "binary": pa.binary()}
     schema = pa.schema([(name, arrow_types[kind]) for name, kind in map(str.split, _SCHEMA.split(", "))])
     for block in blocks:
@@ -162,8 +159,6 @@ def group_blocks(blocks: Iterable[Block], max_codes: int | None) -> Iterator[lis
 
 def decode_itemsets(column: Any) -> Itemsets:
     """Return the itemsets of an Arrow column of bytes, as :func:`encode_rows` makes it."""
-    import pyarrow as pa
-
     array = pa.concat_arrays([*column.chunks, pa.array([], column.type)]).cast(pa.large_binary())
     ends = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
     data = array.buffers()[2]
@@ -174,19 +169,17 @@ def decode_itemsets(column: Any) -> Itemsets:
 
 def encode_rows(offsets: Offsets, codes: NDArray[np.int32]) -> Any:
     """Return rows of 32-bit numbers as an Arrow column of bytes, equal where the rows are; less than 2 GiB in all."""
-    import pyarrow as pa
-
     data = pa.py_buffer(np.ascontiguousarray(codes[offsets[0] : offsets[-1]]))
     byte_offsets = pa.py_buffer(((offsets - offsets[0]) * 4).astype(np.int32))
     return pa.Array.from_buffers(pa.binary(), len(offsets) - 1, [None, byte_offsets, data])
 
 
 def join_blocks(
-    blocks: list[Block], vocabulary: Vocabulary, segments: int, several: bool, lineage: Lineage | None = None
+    blocks: list[Block], vocabulary: Vocabulary, segments: int, has_receipts: bool, lineage: Lineage | None = None
 ) -> tuple[Baskets, NDArray[np.int32] | None]:
     """Return the baskets of all blocks, and the number of equal baskets before each basket, if known.
 
-    `segments` is the number of segments, 0 for none; with `several` people may have several baskets.
+    `segments` is the number of segments, 0 for none; with `has_receipts` people may have several baskets.
     """
     sizes = _concatenate([block.sizes for block in blocks])
     codes = _concatenate([block.codes for block in blocks])
@@ -196,7 +189,7 @@ def join_blocks(
     if any(len(block.copies) for block in blocks):
         # Blocks of short baskets have no copies and need none: truncation leaves short baskets whole.
         copies = _concatenate([block.copies if len(block.copies) else np.zeros_like(block.sizes) for block in blocks])
-    owners = starts(_concatenate([block.baskets_each for block in blocks])) if several else None
+    owners = starts(_concatenate([block.baskets_each for block in blocks])) if has_receipts else None
     return Baskets.trusted(starts(sizes), codes, vocabulary, joined_segments, owners, lineage), copies
 
 

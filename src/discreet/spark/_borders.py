@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..baskets import Baskets, Codes, Lineage, recode_lineage, starts
 from ..errors import LimitError
 from ..exact import LocalEngine, SearchBounds, by_count, check_subset_count, ranks_of, too_many
+from ..heavy import pa
 from ..kernels import LEVEL, project
 from ..results import Itemsets
 from ._baskets import BlockView
@@ -106,7 +107,7 @@ def mine_beyond_borders(baskets: SparkBaskets, frequent_sets: Itemsets, bounds: 
         view=baskets.view,
         ranks=ranks,
         tree=tree.arrays,
-        max_length=bounds.most,
+        max_length=bounds.max_length,
         items=len(labels),
         select=select,
     )
@@ -165,8 +166,6 @@ def _project_blocks(
     select: Callable[[I64, I64, Codes], Borders] | None,
 ) -> Iterator[Any]:
     """Run in an executor: yield one row for each border in a basket, with the items that may follow."""
-    import pyarrow as pa
-
     for selected in view.read_baskets(batches):
         baskets = selected.recoded(ranks, CodeVocabulary(items))
         longest = int(baskets.sizes.max(initial=0))
@@ -191,13 +190,11 @@ def _mine_borders(
 
     `sizes` is the number of items of each node of the tree.
     """
-    import pyarrow as pa
-
     schema = pa.schema([("border", pa.int64()), ("items", pa.binary()), ("count", pa.int64())])
     remaining_patterns = bounds.limit
     for border, chunks in _group_rows(batches, bounds.count):
         rows = decode_itemsets(pa.chunked_array(chunks))
-        max_length = bounds.most - int(sizes[border // items]) - 1
+        max_length = bounds.max_length - int(sizes[border // items]) - 1
         try:
             offsets, codes, counts = _mine_rows(rows, bounds, max_length, lineage)
             remaining_patterns -= len(counts) + 1
@@ -228,7 +225,7 @@ def _mine_rows(
         CodeVocabulary(len(present_items)),
         lineage=None if lineage is None else lineage.only(present_items),
     )
-    row_bounds = SearchBounds(count=bounds.count, least=1, most=max_length, limit=bounds.limit)
+    row_bounds = SearchBounds(count=bounds.count, min_length=1, max_length=max_length, limit=bounds.limit)
     offsets, pattern_codes, counts = LocalEngine(baskets).search(row_bounds, prefix=_EMPTY)
     return offsets, present_items[pattern_codes].astype(np.int32), counts
 

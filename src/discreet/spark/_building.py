@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..baskets import Codes, Offsets, Rows, Segments, build_baskets, starts
+from ..heavy import pa, pc
 from ..kernels import keep_some
 from ._blocks import BLOCK_CODES, Block, CodeVocabulary
 from ._session import TableChangedError
@@ -28,9 +29,6 @@ _MAX_COLLECTED = 1 << 20
 
 def list_labels(batches: Iterable[Any]) -> Iterator[Any]:
     """Run in an executor: yield the distinct entries of lists; an entry may repeat if the entries are many."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     labels: list[Any] = []
     for batch in batches:
         values = batch.column(0).flatten()
@@ -52,16 +50,12 @@ class LabelCodes:
 
     def read_labels(self) -> Any:
         """Return the labels as an Arrow array."""
-        import pyarrow as pa
-
         with pa.ipc.open_stream(self.stream) as reader:
             return reader.read_next_batch().column(0)
 
 
 def _group_batches(batches: Iterable[Any], label_count: int) -> Iterator[Any]:
     """Yield batches with about as many items as labels: each lookup builds a hash table of all labels."""
-    import pyarrow as pa
-
     min_items = min(label_count, _MAX_COLLECTED)
     group: list[Any] = []
     item_count = 0
@@ -77,8 +71,6 @@ def _group_batches(batches: Iterable[Any], label_count: int) -> Iterator[Any]:
 
 def _find_codes(values: Any, labels: Any, codes: Codes) -> NDArray[np.int32]:
     """Return the code of each value, -1 for a null; raise if a value is no label."""
-    import pyarrow.compute as pc
-
     places = pc.index_in(values.cast(labels.type), value_set=labels)
     if places.null_count != values.null_count:
         raise TableChangedError
@@ -91,8 +83,6 @@ def _find_codes(values: Any, labels: Any, codes: Codes) -> NDArray[np.int32]:
 
 def _flatten_lists(lists: Any, labels: Any, codes: Codes) -> tuple[Offsets, Codes]:
     """Return the offsets of the events of each row, and their codes; an empty row has one event of code -1."""
-    import pyarrow.compute as pc
-
     sizes = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     offsets = starts(np.maximum(sizes, 1))
     event_codes = np.full(offsets[-1], -1, np.int32)
@@ -103,17 +93,15 @@ def _flatten_lists(lists: Any, labels: Any, codes: Codes) -> tuple[Offsets, Code
 
 
 def encode_events(
-    batches: Iterable[Any], several: bool, items: LabelCodes, segments: LabelCodes | None
+    batches: Iterable[Any], has_receipts: bool, items: LabelCodes, segments: LabelCodes | None
 ) -> Iterator[Any]:
-    """Run in an executor: yield events as person, basket (with `several`), item code and segment code; -1 for no code.
+    """Run in an executor: yield events as person, basket (with `has_receipts`), item and segment code; -1 for none.
 
     Rows without a person, or without a basket, are left out. Their numbers travel in a row without a person: the rows
     without a person as its item code, the rows without a basket as its segment code.
     """
-    import pyarrow as pa
-
     labels, segment_labels = items.read_labels(), None if segments is None else segments.read_labels()
-    key_count = 2 if several else 1
+    key_count = 2 if has_receipts else 1
     for batch in _group_batches(batches, len(labels)):
         rows_without_person = batch.column(0).null_count
         if rows_without_person:
@@ -137,13 +125,15 @@ def encode_events(
             item_codes = np.append(item_codes, np.int32(rows_without_person))
             segment_codes = np.append(segment_codes, np.int32(rows_without_basket))
         columns = [*keys, pa.array(item_codes, pa.int32()), pa.array(segment_codes, pa.int32())]
-        names = ["person", *(["basket"] if several else []), "code", "segment"]
+        names = ["person", *(["basket"] if has_receipts else []), "code", "segment"]
         yield pa.RecordBatch.from_arrays(columns, names=names)
 
 
-def build_blocks(batches: Iterable[Any], several: bool, items: int, cap: Any, has_segments: bool) -> Iterator[Block]:
+def build_blocks(
+    batches: Iterable[Any], has_receipts: bool, items: int, cap: Any, has_segments: bool
+) -> Iterator[Block]:
     """Run in an executor: yield the blocks of events that are sorted by person, and by basket of a person."""
-    build = partial(_build_block, several=several, items=items, cap=cap, has_segments=has_segments)
+    build = partial(_build_block, has_receipts=has_receipts, items=items, cap=cap, has_segments=has_segments)
     rows_without_person = rows_without_basket = event_count = 0
     person_changes, basket_changes = _ChangeFinder(), _ChangeFinder()
     collected: list[_Events] = []
@@ -156,7 +146,7 @@ def build_blocks(batches: Iterable[Any], several: bool, items: int, cap: Any, ha
         if not len(batch):
             continue
         starts_person = person_changes.find(batch.column(0))
-        starts_basket = starts_person | basket_changes.find(batch.column(1)) if several else starts_person
+        starts_basket = starts_person | basket_changes.find(batch.column(1)) if has_receipts else starts_person
         codes, segments = (batch.column(name).to_numpy() for name in ("code", "segment"))
         collected.append(_Events(starts_person, starts_basket, codes, segments))
         event_count += len(codes)
@@ -182,8 +172,6 @@ class _ChangeFinder:
 
     def find(self, values: Any) -> NDArray[np.bool_]:
         """Return whether each of the next values, at least one and none null, differs from the value before it."""
-        import pyarrow.compute as pc
-
         is_new = np.ones(len(values), np.bool_)
         if len(values) > 1:
             is_new[1:] = pc.not_equal(values.slice(1), values.slice(0, len(values) - 1)).to_numpy(zero_copy_only=False)
@@ -223,7 +211,9 @@ class _Events:
         return _Events(starts_person, starts_basket, *columns[1:].astype(np.int32))
 
 
-def _build_block(events: _Events, *, several: bool, items: int, cap: Any, has_segments: bool, **counts: int) -> Block:
+def _build_block(
+    events: _Events, *, has_receipts: bool, items: int, cap: Any, has_segments: bool, **counts: int
+) -> Block:
     """Return the block of the people of some events; an event of code -1 only says that its person exists."""
     basket_starts = np.append(np.flatnonzero(events.starts_basket), len(events.codes))
     basket_count = len(basket_starts) - 1
@@ -251,7 +241,7 @@ def _build_block(events: _Events, *, several: bool, items: int, cap: Any, has_se
         codes=events.codes[has_item],
         vocabulary=CodeVocabulary(items),
         segments=segments,
-        owners=owners if several else None,
+        owners=owners if has_receipts else None,
     )
     baskets = build_baskets(rows, name="")
     if cap is not None:
@@ -271,4 +261,4 @@ def build_list_blocks(batches: Iterable[Any], label_codes: LabelCodes, items: in
         if len(batch):
             # Without segments, the segment codes are not read.
             events = _Events(starts_person, starts_person, codes, segments=codes)
-            yield _build_block(events, several=False, items=items, cap=cap, has_segments=False)
+            yield _build_block(events, has_receipts=False, items=items, cap=cap, has_segments=False)

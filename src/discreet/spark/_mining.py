@@ -28,11 +28,12 @@ from ..baskets import Baskets, Codes, restrict_items, starts
 from ..checks import MAX_COUNT, MAX_LENGTH
 from ..errors import LimitError
 from ..exact import FoundArrays, LocalEngine, Progress, SearchBounds, Supports, assemble_sets, too_many
+from ..heavy import pa, pc, sql
 from ..results import Itemsets
 from ._baskets import BlockView, SparkBaskets, ask_engine, reduce_blocks
 from ._blocks import MAX_TASK_CODES, decode_itemsets, encode_rows
 from ._borders import mine_beyond_borders
-from ._sums import SMALL_SLOTS
+from ._session import SMALL_SLOTS
 
 I64 = NDArray[np.int64]
 
@@ -166,29 +167,29 @@ class Miner:
         return Itemsets(2 * np.arange(len(left_places) + 1, dtype=np.int64), codes)
 
     def search(
-        self, bounds: SearchBounds, allowed: Codes | None, prefix: Codes, progress: Progress | None
+        self, bounds: SearchBounds, extensions: Codes | None, prefix: Codes, progress: Progress | None
     ) -> FoundArrays:
         """Return patterns, as :meth:`ExactEngine.search`."""
         cluster = self.baskets.cluster
         cluster.progress = progress
         try:
-            return self._search(bounds, allowed, prefix)
+            return self._search(bounds, extensions, prefix)
         finally:
             cluster.progress = None
 
-    def _search(self, bounds: SearchBounds, allowed: Codes | None, prefix: Codes) -> FoundArrays:
+    def _search(self, bounds: SearchBounds, extensions: Codes | None, prefix: Codes) -> FoundArrays:
         """Return patterns from the list of frequent itemsets, lowering the threshold until the top is complete."""
         baskets = self.baskets
-        selected = baskets.holding(prefix) if len(prefix) else baskets
-        if allowed is not None:
-            selected = restrict_items(selected, allowed)
+        selected = baskets.select_containing(prefix) if len(prefix) else baskets
+        if extensions is not None:
+            selected = restrict_items(selected, extensions)
         miner = self if selected is baskets else Miner(selected)
         threshold = bounds.count
         if bounds.top:
             fallback = self._smallest_sampled_count if self._exceeds_task else 0
-            threshold = max(threshold, self._guess_threshold(bounds, allowed, prefix) or fallback)
+            threshold = max(threshold, self._guess_threshold(bounds, extensions, prefix) or fallback)
         # A pattern is closed or maximal in comparison with patterns of one more item.
-        longest = min(bounds.most, MAX_LENGTH - 1) + (bounds.kind != "all")
+        longest = min(bounds.max_length, MAX_LENGTH - 1) + (bounds.kind != "all")
         while self._choose_part_count(threshold) > 1 or self._exceeds_task:
             try:
                 itemsets, counts = miner.list_frequent(threshold, longest, bounds.limit)
@@ -197,11 +198,11 @@ class Miner:
                     raise LimitError(too_many(bounds)) from None
                 break  # the local miner visits fewer candidates for closed patterns and for a top
             item_counts = selected.item_counts
-            if allowed is not None:
+            if extensions is not None:
                 # Back from the codes among the allowed items to the codes of the vocabulary.
-                itemsets = Itemsets(itemsets.offsets, allowed[itemsets.codes])
+                itemsets = Itemsets(itemsets.offsets, extensions[itemsets.codes])
                 item_counts = np.zeros(baskets.items, np.int64)
-                item_counts[allowed] = selected.item_counts
+                item_counts[extensions] = selected.item_counts
             patterns = assemble_sets(
                 itemsets,
                 counts,
@@ -215,21 +216,21 @@ class Miner:
             # The guess was too high, or too many of the itemsets are not closed.
             threshold = max(threshold // 2, bounds.count)
         try:
-            search = methodcaller("search", bounds, allowed=allowed, prefix=prefix)
+            search = methodcaller("search", bounds, extensions=extensions, prefix=prefix)
             return cast(FoundArrays, self._run_in_one_task(search, "mining"))
         except LimitError:
             raise LimitError(too_many(bounds)) from None
 
-    def count_of_rank(self, k: int, least: int, longest: int, work: int) -> int:
+    def count_of_rank(self, k: int, min_length: int, longest: int, work: int) -> int:
         """Return the count of a rank, as :meth:`ExactEngine.count_of_rank`.
 
         1. Guess a threshold from the sample, for a list that reaches a little below the rank.
         2. List the itemsets at the threshold. Too few: lower it. Too many: raise it, or bisect between the two.
         3. If no threshold is worth mining parts at, let one task answer, or bisect with `borders`.
         """
-        if count := self._find_listed_rank(k, least, longest, work):
+        if count := self._find_listed_rank(k, min_length, longest, work):
             return count
-        bounds = SearchBounds(count=1, least=least, most=longest, limit=work, top=k)
+        bounds = SearchBounds(count=1, min_length=min_length, max_length=longest, limit=work, top=k)
         further_bounds = replace(bounds, top=min(_LISTED_PER_RANK * k, MAX_COUNT))
         list_limit = min(_LISTED_PER_RANK * max(work, k), MAX_COUNT)
         threshold = (
@@ -247,10 +248,10 @@ class Miner:
                 over_limit = max(over_limit, threshold)
                 if too_short is None:
                     # The count of rank `work` decides then: guess that count instead.
-                    deepest = SearchBounds(count=1, least=1, most=longest, limit=work, top=work)
+                    deepest = SearchBounds(count=1, min_length=1, max_length=longest, limit=work, top=work)
                     threshold = max(2 * threshold, self._guess_threshold(deepest, None, _EMPTY))
             else:
-                if count := self._find_listed_rank(k, least, longest, work):
+                if count := self._find_listed_rank(k, min_length, longest, work):
                     return count
                 too_short = threshold
                 threshold //= 2
@@ -260,7 +261,7 @@ class Miner:
                     break
         if self._exceeds_task:
             return self._bisect_rank(bounds, work, threshold, too_short or len(self.baskets) + 1)
-        return int(self._run_in_one_task(methodcaller("count_of_rank", k, least, longest, work), "ranking"))
+        return int(self._run_in_one_task(methodcaller("count_of_rank", k, min_length, longest, work), "ranking"))
 
     def _bisect_rank(self, bounds: SearchBounds, work: int, threshold: int, too_short: int) -> int:
         """Return the count of a rank in data too large for one task; a list at `too_short` is too short.
@@ -272,24 +273,26 @@ class Miner:
         threshold = max(1, min(threshold, too_short - 1))
         while too_short - reached > 1:
             try:
-                self.list_frequent(threshold, bounds.most, min(_LISTED_PER_RANK * max(work, bounds.top), MAX_COUNT))
+                self.list_frequent(
+                    threshold, bounds.max_length, min(_LISTED_PER_RANK * max(work, bounds.top), MAX_COUNT)
+                )
             except LimitError:
                 reached = threshold
                 threshold = min(2 * threshold, (reached + too_short) // 2)
             else:
-                if count := self._find_listed_rank(bounds.top, bounds.least, bounds.most, work):
+                if count := self._find_listed_rank(bounds.top, bounds.min_length, bounds.max_length, work):
                     return count
                 too_short = threshold
                 threshold = (reached + too_short) // 2
         return reached
 
-    def _find_listed_rank(self, k: int, least: int, longest: int, work: int) -> int:
+    def _find_listed_rank(self, k: int, min_length: int, longest: int, work: int) -> int:
         """Return the count of a rank from the list; 0 if the list is too short."""
         candidates = self._list
         if candidates is None or candidates.longest < longest:
             return 0
         sizes = candidates.itemsets.sizes
-        ranks = [(k, (sizes >= least) & (sizes <= longest)), (work, sizes <= longest)]
+        ranks = [(k, (sizes >= min_length) & (sizes <= longest)), (work, sizes <= longest)]
         if all(int(is_ranked.sum()) < rank for rank, is_ranked in ranks):
             return 0
         undecided = np.union1d(*(candidates.find_undecided(rank, is_ranked) for rank, is_ranked in ranks))
@@ -299,7 +302,7 @@ class Miner:
 
     def _is_over_limit(self, threshold: int, longest: int, limit: int, part_count: int) -> bool:
         """Return whether more itemsets than the limit are certain; one part may list more by chance."""
-        beyond = SearchBounds(count=1, least=1, most=longest, limit=limit, top=min(limit + 1, MAX_COUNT))
+        beyond = SearchBounds(count=1, min_length=1, max_length=longest, limit=limit, top=min(limit + 1, MAX_COUNT))
         higher = self._guess_threshold(beyond, None, _EMPTY)
         if higher <= threshold:
             return False
@@ -332,7 +335,7 @@ class Miner:
             return 1
         return max(self._min_part_count, min(self.baskets.blocks.partitions, worth_mining))
 
-    def _guess_threshold(self, bounds: SearchBounds, allowed: Codes | None, prefix: Codes) -> int:
+    def _guess_threshold(self, bounds: SearchBounds, extensions: Codes | None, prefix: Codes) -> int:
         """Return a threshold that `bounds.top` patterns are likely to reach, from a sample; 0 if it says too little.
 
         The guess decides the time of an answer, and not the answer.
@@ -342,7 +345,7 @@ class Miner:
             return 0
         try:
             sample_bounds = replace(bounds, count=_MIN_SAMPLE_COUNT, kind="all")
-            _, _, counts = sample.search(sample_bounds, allowed=allowed, prefix=prefix)
+            _, _, counts = sample.search(sample_bounds, extensions=extensions, prefix=prefix)
         except LimitError:
             return 0
         if len(counts) < bounds.top:
@@ -391,7 +394,7 @@ class Miner:
             candidates = self._list_at_any_cost(threshold, longest, limit)
             itemsets, counts = self._settle_counts(candidates, threshold, longest)
         if len(counts) > limit:
-            raise LimitError(too_many(SearchBounds(count=threshold, least=1, most=longest, limit=limit)))
+            raise LimitError(too_many(SearchBounds(count=threshold, min_length=1, max_length=longest, limit=limit)))
         return itemsets, counts
 
     def _settle_counts(self, candidates: _CandidateList, threshold: int, longest: int) -> tuple[Itemsets, I64]:
@@ -416,7 +419,7 @@ class Miner:
             # Larger parts list fewer itemsets by chance.
             at_minimum = part_count <= self._min_part_count
             part_count = 1 if at_minimum else max(part_count // 4, self._min_part_count)
-        bounds = SearchBounds(count=max(threshold, 1), least=1, most=longest, limit=limit)
+        bounds = SearchBounds(count=max(threshold, 1), min_length=1, max_length=longest, limit=limit)
         if self._exceeds_task:
             itemsets, counts = self._mine_with_borders(bounds)
         else:
@@ -432,8 +435,10 @@ class Miner:
         itemsets, counts = Itemsets(np.zeros(1, np.int64), _EMPTY), np.empty(0, np.int64)
         while higher <= len(self.baskets):
             try:
-                candidates = self._list_candidates(higher, bounds.most, bounds.limit, self._choose_part_count(higher))
-                itemsets, counts = self._settle_counts(candidates, higher, bounds.most)
+                candidates = self._list_candidates(
+                    higher, bounds.max_length, bounds.limit, self._choose_part_count(higher)
+                )
+                itemsets, counts = self._settle_counts(candidates, higher, bounds.max_length)
                 break
             except LimitError:
                 higher *= 4
@@ -451,12 +456,9 @@ class Miner:
 
     def _mine_parts(self, threshold: int, longest: int, limit: int, part_count: int) -> _CandidateList:
         """Return the candidates of all parts, with their counts or upper bounds."""
-        import pyarrow.compute as pc
-        from pyspark.sql import functions as sql
-
         baskets = self.baskets
         cluster, stored = baskets.cluster, baskets.blocks
-        bounds = SearchBounds(count=threshold, least=1, most=longest, limit=limit)
+        bounds = SearchBounds(count=threshold, min_length=1, max_length=longest, limit=limit)
         frame = stored.frame if part_count >= stored.partitions else stored.frame.coalesce(part_count)
         # The counts of items are known: items that are frequent in a part by chance are left out.
         items = np.flatnonzero(baskets.item_counts >= threshold).astype(np.int32)
@@ -465,7 +467,7 @@ class Miner:
             view=baskets.view,
             bounds=bounds,
             people=len(baskets),
-            allowed=items,
+            extensions=items,
             max_codes=self.max_task_codes,
         )
         max_rows = _PART_LIMIT_FACTOR * limit + 1
@@ -504,14 +506,12 @@ def _refuse_merge(left_places: Any, right_places: Any) -> Any:
 
 
 def _mine_part(
-    batches: Iterable[Any], view: BlockView, bounds: SearchBounds, people: int, allowed: Codes, max_codes: int
+    batches: Iterable[Any], view: BlockView, bounds: SearchBounds, people: int, extensions: Codes, max_codes: int
 ) -> Iterator[Any]:
     """Run in an executor: yield the itemsets of a part at its share of the threshold, with count - share + 1.
 
     A row without items has share - 1, or the mark of a passed limit.
     """
-    import pyarrow as pa
-
     schema = pa.schema([("items", pa.binary()), ("excess", pa.int64())])
     for baskets, _ in view.build_parts(batches, max_codes):
         # Shares are rounded up: an itemset below all shares has fewer than the threshold in all.
@@ -519,7 +519,7 @@ def _mine_part(
         below = max(below, 0)
         part_bounds = replace(bounds, count=below + 1, limit=min(_PART_LIMIT_FACTOR * bounds.limit, MAX_COUNT))
         try:
-            offsets, codes, counts = LocalEngine(baskets).search(part_bounds, allowed=allowed, prefix=_EMPTY)
+            offsets, codes, counts = LocalEngine(baskets).search(part_bounds, extensions=extensions, prefix=_EMPTY)
         except LimitError:
             yield pa.RecordBatch.from_pylist([{"items": b"", "excess": -_LIMIT_PASSED}], schema)
             return

@@ -16,7 +16,7 @@ import re
 import secrets
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,24 +24,21 @@ from ..baskets import (
     EXACT_FLOAT_LIMIT,
     MOST_ITEMS,
     Column,
+    ColumnChecks,
     Labels,
     ReadOptions,
+    Table,
     Vocabulary,
-    check_basket_types,
-    check_exact_floats,
-    check_item_types,
-    check_one_item_type,
-    check_person_types,
     is_spark_frame,
     parse_labels,
     sort_labels,
 )
-from ..errors import EmptyDataError, InputError, LimitError, MisuseError
+from ..errors import InputError, LimitError, MisuseError, EmptyDataError
+from ..heavy import pa, sql, sql_types
 from ..wording import number_of
 from ._baskets import BlockView, SparkBaskets, StoredBlocks, measure_blocks
 from ._blocks import map_to_blocks
 from ._building import LabelCodes, build_blocks, build_list_blocks, encode_events, list_labels
-from ._opening import OpenedTable, open_files
 from ._session import Cluster, clear_errors, session_for
 
 _WHOLE_TYPES = ("tinyint", "smallint", "int", "bigint")
@@ -99,6 +96,9 @@ class _Reader:
         """The name of the table in messages."""
         return self.opened.table.name
 
+    def _checks(self, column: str) -> ColumnChecks:
+        return ColumnChecks(self.name, column)
+
     def read_baskets(self, max_items: int | None, seed: int | None) -> SparkBaskets:
         """Return the baskets, of at most `max_items` items each, a uniform choice by `seed` or by a secret."""
         self.cluster.check()
@@ -128,7 +128,7 @@ class _Reader:
         segment_vocabulary = None
         if segment_column is not None:
             segment_vocabulary, segment_codes = self._list_labels(segment_column, keys, None)
-        items, several = len(vocabulary), "basket" in keys
+        items, has_receipts = len(vocabulary), "basket" in keys
         with self.cluster.step("making the baskets of people"):
             if not keys:
                 build = partial(build_list_blocks, label_codes=item_codes, items=items, cap=cap)
@@ -136,11 +136,15 @@ class _Reader:
             else:
                 columns = keys | {"item": item} | ({} if segment_column is None else {"segment": segment_column})
                 rows = self.opened.frame.select(*(column.expression.alias(name) for name, column in columns.items()))
-                encode = partial(encode_events, several=several, items=item_codes, segments=segment_codes)
+                encode = partial(encode_events, has_receipts=has_receipts, items=item_codes, segments=segment_codes)
                 schema = ", ".join([*(f"{name} {key.type}" for name, key in keys.items()), "code int, segment int"])
                 events = rows.mapInArrow(self.cluster.guard(encode), schema)
                 build = partial(
-                    build_blocks, several=several, items=items, cap=cap, has_segments=segment_codes is not None
+                    build_blocks,
+                    has_receipts=has_receipts,
+                    items=items,
+                    cap=cap,
+                    has_segments=segment_codes is not None,
                 )
                 prepared = events.repartition(self._choose_partitions(event_count), "person")
                 prepared = prepared.sortWithinPartitions(*keys)
@@ -152,7 +156,7 @@ class _Reader:
             frame.unpersist()
             raise
         if left_out := totals["rows_without_person"] + totals["rows_without_basket"]:
-            missing = "a person or a basket" if several else "a person"
+            missing = "a person or a basket" if has_receipts else "a person"
             log.info("%s: left out %s without %s.", self.name, number_of(left_out, "row"), missing)
         merged = totals["merged"]
         if merged:
@@ -162,11 +166,11 @@ class _Reader:
             cluster=self.cluster,
             blocks=stored,
             vocabulary=vocabulary,
-            view=BlockView(items=items, segments=segment_count, several=several),
+            view=BlockView(items=items, segments=segment_count, has_receipts=has_receipts),
             segment_column=None if segment_column is None else segment_column.name,
             segment_vocabulary=segment_vocabulary,
             merged=merged,
-            several=several,
+            has_receipts=has_receipts,
         )
 
     def _choose_partitions(self, event_count: int) -> int:
@@ -188,26 +192,12 @@ class _Reader:
         for key, column in keys.items():
             rows = missing_keys[key]
             if rows and self.call.nulls == "error":
-                raise InputError.format(
-                    '{name}: {rows} {have} no {what} (column {column!r}); {nulls="drop"} leaves {them} out.',
-                    name=self.name,
-                    rows=number_of(rows, "row"),
-                    have="has" if rows == 1 else "have",
-                    what=key,
-                    column=column.name,
-                    them="it" if rows == 1 else "them",
-                )
+                raise self._checks(column.name).build_missing_error(key, rows, number_of(rows, "row"))
         if totals["people_without_segment"] and segment_column is not None:
-            raise InputError.format(
-                "{name}: everyone must have one value in the column {column!r} ({by=}), not none or several.",
-                name=self.name,
-                column=segment_column.name,
-            )
+            raise self._checks(segment_column.name).build_segment_error()
 
     def _check_rows(self, person: Column, item: Column) -> int:
         """Check the rows in one pass: broken lines, and ids that a float has blurred; return the number of events."""
-        from pyspark.sql import functions as sql
-
         value, null = self._convert_empty(person), sql.lit(None).cast("string")
         is_list = item.type.startswith("array")
         # An empty list is one event: its person exists.
@@ -236,7 +226,7 @@ class _Reader:
                 "fewer fields than the heading, or quotes that do not end: correct "
                 f"{'it' if broken_lines == 1 else 'them'}."
             )
-        check_exact_floats(self.name, person.name, person_type, count_of["blurred"])
+        self._checks(person.name).check_floats(person_type, count_of["blurred"])
         if count_of["pointed"]:
             self._check_written_alike(person)
         return count_of["events"]
@@ -246,14 +236,10 @@ class _Reader:
         column = self.opened.table.find(name, "person")
         if self.opened.untyped == "json":
             is_list = column.type.startswith("array")
-            check_person_types(self.name, name, {"ARRAY"} if is_list else self.opened.list_kinds(column))
+            self._checks(name).check_people({"ARRAY"} if is_list else self.opened.list_kinds(column))
         if re.match("array|map|struct|variant|binary", column.type):
-            raise InputError.format(
-                "{table}: column {column!r} ({person=}) is of type {found}; people are whole numbers or text.",
-                table=self.name,
-                column=name,
-                found=column.type,
-            )
+            problem = "({person=}) is of type {found}; people are whole numbers or text."
+            raise self._checks(name).build_error(problem, found=column.type)
         if column.type.upper() in EXACT_FLOAT_LIMIT:
             return _SelectedColumn(name, self._convert_empty(column).try_cast("bigint"), "bigint")
         return self._select_key(column)
@@ -263,19 +249,15 @@ class _Reader:
 
         Fractions and truth values are valid too: a blurred number merges baskets, and never people.
         """
-        from pyspark.sql import functions as sql
-
         column = self.opened.table.find(name, "basket")
         if re.match("array|map|struct|variant", column.type):
-            raise InputError.format(
-                "{table}: column {column!r} ({basket=}) is of type {found}; in a cluster baskets are told apart by "
-                "numbers, text, dates or times: cast the column to text.",
-                table=self.name,
-                column=name,
+            raise self._checks(name).build_error(
+                "({basket=}) is of type {found}; in a cluster baskets are told apart by numbers, text, dates or times: "
+                "cast the column to text.",
                 found=column.type,
             )
         if self.opened.untyped == "json":
-            check_basket_types(self.name, name, self.opened.list_kinds(column))
+            self._checks(name).check_baskets(self.opened.list_kinds(column))
         if column.type.upper() in EXACT_FLOAT_LIMIT:
             # 0.0 and -0.0 are equal, and differ as text: adding 0.0 makes both 0.0.
             return _SelectedColumn(name, self._convert_empty(column).cast("double") + sql.lit(0.0), "double")
@@ -285,8 +267,6 @@ class _Reader:
 
     def _select_key(self, column: Column) -> _SelectedColumn:
         """Return a column as whole numbers or as text, in any time zone and with any collation of the session."""
-        from pyspark.sql import functions as sql
-
         value = self._convert_empty(column)
         if column.type == "timestamp":
             # As text it would be local time, in which an hour of autumn occurs twice.
@@ -297,20 +277,13 @@ class _Reader:
 
     def _check_written_alike(self, person: Column) -> None:
         """Check that no id of a column of text is written in two ways, as 7 and 7.0."""
-        from pyspark.sql import functions as sql
-
         with self.cluster.step("looking at ids"):
             ids = self.opened.frame.select(self._convert_empty(person).cast("string").alias("id"))
             pointed_ids = ids.where(sql.col("id").rlike(_POINTED))
             whole_parts = pointed_ids.select(sql.split_part("id", sql.lit("."), sql.lit(1)).alias("id"))
             if not self.cluster.collect(ids.join(whole_parts.distinct(), "id", "leftsemi").limit(1)).num_rows:
                 return
-        raise InputError.format(
-            "{name}: column {column!r} ({person=}) has the same number written in two ways, with a decimal point "
-            "and without, as 7.0 and 7: one person would be taken for two. Write all of them alike.",
-            name=self.name,
-            column=person.name,
-        )
+        raise self._checks(person.name).build_notation_error()
 
     def _select_items(self, name: str, option: str, labels: Labels) -> _SelectedColumn:
         """Return a column of items, or of lists of items, as whole numbers or as text."""
@@ -319,14 +292,12 @@ class _Reader:
         item_type = list_match[1] if list_match else column.type
         if self.opened.untyped == "json":
             kinds = self.opened.list_kinds(column)
-            check_item_types(self.name, name, kinds, alone=True)
+            self._checks(name).check_items(kinds, alone=True)
             if labels is None:
-                check_one_item_type(self.name, kinds)
+                self._checks(name).check_one_type(kinds)
         if item_type not in _WHOLE_TYPES and not _is_text(item_type):
             problem = "lists of lists" if item_type.startswith("array") else f"of type {column.type}"
-            raise InputError(
-                f"{self.name}: column {name!r} is {problem}; items are whole numbers or names: cast the column to text."
-            )
+            raise self._checks(name).build_type_error(problem)
         value = self._convert_empty(column)
         if item_type in _WHOLE_TYPES:
             # Arrow widens the numbers in executors, which is faster than a cast in Spark.
@@ -335,8 +306,6 @@ class _Reader:
 
     def _convert_empty(self, column: Column) -> Any:
         """Return the expression of a column, with NaN and, in files of text, empty text as null."""
-        from pyspark.sql import functions as sql
-
         value = sql.col(column.sql)
         if column.type.upper() in EXACT_FLOAT_LIMIT:
             return sql.when(~sql.isnan(value), value)
@@ -366,8 +335,6 @@ class _Reader:
         self, column: _SelectedColumn, keys: dict[str, _SelectedColumn], kind: Labels
     ) -> tuple[Vocabulary, LabelCodes]:
         """Return the vocabulary of a column, and its labels in the order of Spark, with their codes."""
-        import pyarrow as pa
-
         # Rows without a person or a basket are left out: their labels must not enter the vocabulary.
         with self.cluster.step("listing the items"):
             frame = self.opened.frame
@@ -391,3 +358,144 @@ class _Reader:
         with pa.ipc.new_stream(stream, pa.schema([("label", values.type)]), options=options) as writer:
             writer.write_batch(pa.record_batch([values], names=["label"]))
         return vocabulary, LabelCodes(stream.getvalue().to_pybytes(), codes)
+
+
+# The column in which Spark stores broken lines: a name that no table has.
+_BROKEN = "discreet: a line that is broken"
+# Kinds of JSON values, from Spark's names of types to names of `baskets.events`.
+_KINDS = {
+    "BIGINT": "BIGINT",
+    "STRING": "VARCHAR",
+    "DOUBLE": "DOUBLE",
+    "BOOLEAN": "BOOLEAN",
+    "STRUCT": "OBJECT",
+    "OBJECT": "OBJECT",
+    "ARRAY": "ARRAY",
+}
+_FORMAT_OF_SUFFIX = {"jsonl": "json", "ndjson": "json", "pq": "parquet"}
+
+
+@dataclass(frozen=True)
+class OpenedTable:
+    """A table in Spark: `sql` of each column is its name in the frame, and `type` is Spark's type.
+
+    `broken` is the column of unreadable lines, in a frame that may have some. `untyped` says that all values are text,
+    or JSON, whose files are at `path`.
+    """
+
+    cluster: Cluster
+    frame: Any
+    table: Table
+    broken: str | None = None
+    untyped: Literal["text", "json"] | None = None
+    path: str = ""
+
+    @classmethod
+    def from_frame(cls, cluster: Cluster, frame: Any, name: str, **options: Any) -> OpenedTable:
+        """Return a table of a data frame, with columns named by position: names may repeat, or be SQL."""
+        with cluster.step("looking at the columns"):
+            dtypes = frame.dtypes
+            renamed_frame = frame.toDF(*(f"c{position}" for position in range(len(dtypes))))
+        columns = [Column(name=column, sql=f"c{position}", type=kind) for position, (column, kind) in enumerate(dtypes)]
+        visible_columns = tuple(column for column in columns if column.name != _BROKEN)
+        broken = next((column.sql for column in columns if column.name == _BROKEN), None)
+        return cls(cluster, renamed_frame, Table(name=name, sql="", columns=visible_columns), broken=broken, **options)
+
+    def list_kinds(self, column: Column) -> set[str]:
+        """Return the kinds of the values of a JSON column, or of the entries of its lists."""
+        is_list = column.type.startswith("array<")
+        value_type = column.type[6:-1] if is_list else column.type
+        if value_type != "string":
+            return {_find_kind(value_type.upper())}
+        # Text, alone or beside a second kind: read again as variants, where each value has its own type.
+        variant_type = sql_types.ArrayType(sql_types.VariantType()) if is_list else sql_types.VariantType()
+        reader = self.cluster.session.read.schema(_build_schema({column.name: variant_type}))
+        with self.cluster.step("looking at the kinds of values"):
+            values = reader.json(self.path).toDF("value")
+            values = values.select(sql.explode("value").alias("value")) if is_list else values
+            kind = sql.regexp_extract(sql.schema_of_variant("value"), r"^(\w+(\(.*\))?)", 1)
+            table = self.cluster.collect(values.select(kind.alias("kind")).distinct())
+        return {_find_kind(kind) for kind in table.column("kind").to_pylist() if kind not in (None, "VOID")}
+
+
+def _find_kind(type_name: str) -> str:
+    """Return the kind of a type of Spark, in which a number of more than 64 bits is decimal."""
+    if type_name.startswith("DECIMAL"):
+        return "LARGE" if type_name.endswith(",0)") else "DOUBLE"
+    return _KINDS.get(re.split("[<(]", type_name)[0], type_name.lower())
+
+
+def open_files(cluster: Cluster, source: Any, call: ReadOptions) -> OpenedTable:
+    """Return the table of files that Spark reads."""
+    if not isinstance(source, str) and not hasattr(source, "__fspath__"):
+        raise MisuseError.format(
+            '{engine="spark"} reads a data frame of Spark, or files; {given} was given.',
+            given=type(source).__name__,
+        )
+    path = str(source)
+    suffix = path.rstrip("*").removesuffix(".gz").removesuffix(".zst").rpartition(".")[2].lower()
+    file_format = call.format or _FORMAT_OF_SUFFIX.get(suffix, suffix)
+    if file_format not in ("parquet", "csv", "tsv", "json", "orc"):
+        raise MisuseError.format(
+            "Spark reads Parquet, ORC, CSV, TSV and JSON records; {place} is none of them by its suffix. Give "
+            "{format=} as one of parquet, csv, tsv, json.",
+            place=path,
+        )
+    if file_format in ("csv", "tsv"):
+        return _open_text(cluster, path, call.delimiter or ("\t" if file_format == "tsv" else ","))
+    if call.delimiter is not None:
+        call.refuse_options(f"{path} is not CSV", "delimiter")
+    reader = cluster.session.read
+    if file_format != "json":
+        with cluster.step("opening files"):
+            frame = getattr(reader, file_format)(path)
+        return OpenedTable.from_frame(cluster, frame, path)
+    with cluster.step("opening files"):
+        frame = reader.json(path, columnNameOfCorruptRecord=_BROKEN)
+    opened = OpenedTable.from_frame(cluster, frame, path, untyped="json", path=path)
+    if opened.broken is not None:
+        # Spark has read every record to name the columns, and adds this column only for a broken record.
+        raise InputError(f"{path}: some lines are no JSON records; Spark reads one record per line.")
+    return opened if call.basket is None else _reopen_with_text(opened, frame, call.basket)
+
+
+def _build_schema(types: dict[str, Any]) -> Any:
+    """Return the schema of columns, from the type of each column."""
+    return sql_types.StructType([sql_types.StructField(name, type_) for name, type_ in types.items()])
+
+
+def _reopen_with_text(opened: OpenedTable, frame: Any, name: str) -> OpenedTable:
+    """Open JSON records again with one column as text: Spark would read 1 and 1.0 as one number."""
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    if name in types:
+        types[name] = sql_types.StringType()
+    with opened.cluster.step("opening files"):
+        text_frame = opened.cluster.session.read.schema(_build_schema(types)).json(opened.path)
+    return OpenedTable.from_frame(opened.cluster, text_frame, opened.table.name, untyped="json", path=opened.path)
+
+
+def _open_text(cluster: Cluster, path: str, delimiter: str) -> OpenedTable:
+    """Open CSV by the rules of the reader on this machine: doubled quotes, line breaks in quotes, equal rows."""
+    rules: dict[str, Any] = {"sep": delimiter, "quote": '"', "escape": '"', "multiLine": True, "header": True}
+    # With pruning, Spark would not notice a row of a different length.
+    reader = cluster.session.read.option("columnPruning", "false")
+    with cluster.step("opening files"):
+        unmarked_frame = reader.csv(path, inferSchema=False, **rules)
+        _check_headings(cluster, unmarked_frame, path)
+        schema = _build_schema(dict.fromkeys([*unmarked_frame.columns, _BROKEN], sql_types.StringType()))
+        frame = reader.csv(path, schema=schema, columnNameOfCorruptRecord=_BROKEN, mode="PERMISSIVE", **rules)
+    return OpenedTable.from_frame(cluster, frame, path, untyped="text")
+
+
+def _check_headings(cluster: Cluster, frame: Any, path: str) -> None:
+    """Check that all files have one heading: Spark would read all columns by the heading of the first file."""
+    files = frame.inputFiles()
+    if len(files) < 2:
+        return
+    lines = cluster.session.read.text(files).select("value", "_metadata.file_path", "_metadata.file_block_start")
+    # Identifiers rise within a block, so that the first line of a file has the smallest.
+    start_lines = lines.where("file_block_start = 0").withColumn("line_id", sql.monotonically_increasing_id())
+    headings = start_lines.groupBy("file_path").agg(sql.min_by("value", "line_id").alias("heading"))
+    heading = sql.regexp_replace("heading", "^\ufeff|\r$", "")
+    if cluster.collect(headings.select(heading.alias("heading")).distinct().limit(2)).num_rows > 1:
+        raise InputError(f"{path} names files of different headings: make them the same first.")

@@ -29,12 +29,12 @@ from ..collector import (
     sum_blocks,
 )
 from ..errors import ClusterError, InputError, MisuseError
+from ..heavy import sql
 from ..local import Counts, MeanOracle, Oracle, ReportColumns
 from ..local.oracle_steps import Words
 from ..local.study import Ask, Sums, count_pairs, parse_round, sum_left_out, sum_reports
 from ..temporary import make_temporary_directory
-from ._session import Cluster, check_installed, session_for
-from ._sums import SMALL_SLOTS, Result, find_slot, merge_results
+from ._session import SMALL_SLOTS, Cluster, Result, check_installed, find_slot, merge_results, session_for
 
 # The numbers of an array in one piece, 1 MiB: a table of published seeds, of up to 2**27 numbers, has many pieces, and
 # several tasks merge them. Larger: more memory for a merging task; smaller: more rows to shuffle.
@@ -96,8 +96,6 @@ class _ClusterReports:
     """The reports of a round in a cluster, for any number of passes; `refused` reports were invalid in the last."""
 
     def __init__(self, cluster: Cluster, frame: Any, name: str, ask: Ask) -> None:
-        from pyspark.sql import functions as sql
-
         cluster.check()
         self._cluster, self._ask, self.refused = cluster, ask, 0
         with cluster.step("looking at the reports"):

@@ -18,7 +18,7 @@ from discreet.curator import Problem
 from discreet.curator.mechanisms import ClippedCounting, clipped
 from discreet.curator.mechanisms.clipped import DOUBT_STEP, FIND_STEP, SHOWN_STEP, KnownCounts
 from discreet.curator.steps import HISTOGRAM_STEP, LAST_COUNT_STEP, Tally, _winners as winners
-from discreet.exact import Clipped, Held, LocalEngine, f_score, false_negative_rate
+from discreet.exact import ClippedCounts, LoadHistogram, LocalEngine, f_score, false_negative_rate
 from discreet.planning import trial
 from discreet.privacy import Budget, Meter, Neighbours, SealedEngine
 from discreet.privacy.sampling import SimulationSource
@@ -246,9 +246,9 @@ def test_one_more_person_changes_no_answer_by_more_than_the_query_says(question,
             assert (change >= 0).all()
             assert change.sum() <= query.sensitivity().l1
             assert (change**2).sum() <= query.sensitivity().squared_l2
-            if isinstance(query, Clipped | Held):  # what one person adds depends on nobody else
+            if isinstance(query, ClippedCounts | LoadHistogram):  # what one person adds depends on nobody else
                 assert (change == lone_step[3] - empty_step[3]).all()
-    assert {"Clipped", "Held"} <= asks
+    assert {"ClippedCounts", "LoadHistogram"} <= asks
 
 
 @pytest.mark.parametrize("top", [1, 2, 11, 15])

@@ -24,7 +24,7 @@ from discreet.curator.steps import (
     join_tallies,
 )
 from discreet.curator.steps._clipped_counting import COARSE_BINS, list_edges, list_totals
-from discreet.exact import PARTS, Clipped, LocalEngine, Supports, _query as query_module
+from discreet.exact import PARTS, ClippedCounts, LocalEngine, Supports, _query as query_module
 from discreet.privacy import Budget, Meter, Neighbours, Noisy, SealedEngine, unsealed
 from discreet.privacy.sampling import SimulationSource
 from naive import truncated as naive, watching
@@ -47,7 +47,7 @@ def law(center: int, scale: Fraction, values: range) -> np.ndarray:
 def test_the_law_of_a_tiny_count_is_private(monkeypatch, neighbours):
     # Four parts a person, two itemsets: every pair of noisy sums that has a chance worth the name, for all neighbours.
     monkeypatch.setattr(query_module, "PARTS", 4)
-    query = Clipped(naive.column([{0}, {0, 1}]), 6)
+    query = ClippedCounts(naive.column([{0}, {0, 1}]), 6)
     scale = meter(neighbours=neighbours).scale(query, Fraction(1))[0]
     assert scale == (8 if neighbours is Neighbours.REPLACE else 6)
     baskets = [frozenset(), frozenset({0}), frozenset({1}), frozenset({0, 1})]
@@ -73,7 +73,7 @@ def test_the_law_of_a_tiny_count_is_private(monkeypatch, neighbours):
 def test_the_noise_is_drawn_where_the_sums_lie():
     # On a coarser lattice two neighbours' answers would have no value in common. Every remainder occurs.
     people = watching.engine([{0, 1, 2}] * 50 + [{0}] * 30, ITEMS)
-    query = Clipped(naive.column([{0}, {1}, {2}]), PARTS)
+    query = ClippedCounts(naive.column([{0}, {1}, {2}]), PARTS)
     noisy = meter(epsilon=100).count("x", people, query, Fraction(1))
     assert unsealed(people.answer(query)).tolist() == [50 * 341 + 30 * 1024, 50 * 341, 50 * 341]
     drawn_values = [meter(epsilon=100, seed=seed).count("x", people, query, Fraction(1)).values for seed in range(40)]

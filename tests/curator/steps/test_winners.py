@@ -18,7 +18,7 @@ from discreet.curator.steps._clipped_counting import (
     choose_interval_total,
     list_edges,
 )
-from discreet.exact import PARTS, Clipped, Supports
+from discreet.exact import PARTS, ClippedCounts, Supports
 from discreet.privacy import Budget, Meter, Neighbours, Noisy, unsealed
 from discreet.privacy.sampling import SimulationSource
 from discreet.results import Itemsets
@@ -102,7 +102,7 @@ class TestTheMostThatCanHoldIt:
     def test_no_count_is_over_it(self, people, total, root):
         # Without noise: however people are made up, a clipped sum and the histogram bound the count from both sides.
         family = Itemsets.of([(item,) for item in range(ITEMS)] + list(combinations(range(3), 2)))
-        query = Clipped(family, total, root)
+        query = ClippedCounts(family, total, root)
         crowd = unsealed(watching.engine(people, ITEMS))
         sums, counts = crowd.answer(query) / PARTS, crowd.answer(Supports(family))
         edges = list_edges(len(family))
@@ -114,7 +114,7 @@ class TestTheMostThatCanHoldIt:
 
     def test_bulk_buyers(self):
         # Ten people hold everything, and each adds a sixth of a person: the sum of 20 parts may be all of them.
-        query = Clipped(Itemsets.singles(ITEMS), PARTS, False)
+        query = ClippedCounts(Itemsets.singles(ITEMS), PARTS, False)
         edges = list_edges(ITEMS, COARSE_BINS)
         histogram = Histogram.of(edges, np.zeros(len(edges)), ITEMS, np.array([110.0, 10, 10, 10, 10][: len(edges)]))
         weight = int(query.weights(np.array([ITEMS]))[0]) / PARTS
@@ -123,7 +123,7 @@ class TestTheMostThatCanHoldIt:
 
 def test_who_holds_too_many_to_add_anything():
     # Of more than 1,024 members clipped to one person nothing is left: such people are in no sum, and may hold all.
-    query = Clipped(Itemsets.singles(1_100), PARTS, False)
+    query = ClippedCounts(Itemsets.singles(1_100), PARTS, False)
     assert query.weights(np.array([1_100])).tolist() == [0]
     edges = list_edges(1_100)
     histogram = Histogram.of(edges, np.zeros(len(edges)), 1_100, np.full(len(edges), 1_000.0))

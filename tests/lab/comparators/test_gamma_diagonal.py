@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.baskets import census
 from discreet.errors import InputError, MisuseError
 from discreet.privacy.sampling import SimulationSource, Source
 from discreet_lab.comparators import det_gd, perturbing, ran_gd
@@ -18,6 +17,7 @@ from discreet_lab.comparators.comparator import ComparatorTask
 from discreet_lab.comparators.det_gd import DetGD
 from discreet_lab.comparators.perturbing import PerturbedTable, draw_below
 from discreet_lab.comparators.ran_gd import RanGD
+from discreet_lab.data.generators import census
 
 
 def law(mechanism, cells, record, monkeypatch, bounds, first_range=None):

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.baskets import Baskets, Vocabulary, latent_groups
+from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import MisuseError
 from discreet.exact import cumulative_rank
 from discreet.local.device import WORD
 from discreet.local.study import Estimate, SimulatedPeople, Wanted, compute_guarantee, converse, simulate
 from discreet.local.study._conversation import most_reports
 from discreet.registry import protocol
+from discreet_lab.data.generators import latent_groups
 
 
 @pytest.fixture(scope="module")

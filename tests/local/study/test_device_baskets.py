@@ -74,7 +74,7 @@ def test_the_simulator_draws_what_devices_draw(max_baskets):
     for number, person in enumerate(people):
         words = SeededWords(seed_of(5, "basket"), number)
         assert baskets[number] == {NAMES[item] for item in chosen(person, max_baskets=max_baskets, take=words.take)}
-    assert not baskets.several
+    assert not baskets.has_receipts
     assert baskets.people == 200
 
 

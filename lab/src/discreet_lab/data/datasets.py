@@ -229,17 +229,9 @@ INFERRED: Mapping[str, Inferred] = {
 
 def _list_generators() -> dict[str, Callable[..., Baskets]]:
     """Return the functions that generate data sets, by name."""
-    from discreet.baskets import (
-        QUEST_PRESETS,
-        applets,
-        bulk_buyers,
-        cascades,
-        census,
-        groceries,
-        latent_groups,
-        quest,
-        viewings,
-    )
+    from discreet.baskets import applets, cascades, groceries, quest, viewings
+
+    from .generators import QUEST_PRESETS, bulk_buyers, census, latent_groups
 
     return {
         **{f"quest-{name}": partial(quest, **settings) for name, settings in QUEST_PRESETS.items()},

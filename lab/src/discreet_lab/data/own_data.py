@@ -71,7 +71,7 @@ def replace_data(experiment: Experiment, data: Data) -> Experiment:
 
 def _check_order(experiment: Experiment, data: Data) -> None:
     """Check that the data have the pairs or the order of the experiment, and for devices one basket per person."""
-    if _load_baskets(data).several and experiment.measure not in CURATOR:
+    if _load_baskets(data).has_receipts and experiment.measure not in CURATOR:
         raise MisuseError.format(
             "{name} compares what devices find with the truth, and these people have several baskets each, of "
             "which a device answers for one: read them without {basket=}.",

@@ -97,7 +97,9 @@ FOR_THE_CURATOR = tuple(name for name in DIGESTS if name not in FOR_DEVICES)
 
 def generators() -> dict[str, Callable[..., Baskets]]:
     """Return the functions that generate sets aside, by name."""
-    from discreet.baskets import bulk_buyers, latent_groups, quest, zipf
+    from discreet.baskets import quest
+
+    from .generators import bulk_buyers, latent_groups, zipf
 
     return {
         "aside-zipf-flat": partial(zipf, people=50_000, items=2_000, exponent=0.7, mean_size=5.0),

@@ -78,8 +78,9 @@ def release(run: Run) -> Numbers:
     frequent patterns to a mechanism that needs ``top``, as 002 does for its competitor; outside a lab that number is
     private (C15). ``scored`` are the compared lengths, if they are fewer than the mined lengths.
     """
-    from discreet.exact import score
     from discreet.planning import trial
+
+    from .scores import score
 
     options, baskets = dict(run.asked), run.baskets
     knows_count = options.pop("told", False)
@@ -110,11 +111,11 @@ def _run_comparator(
     run: Run, options: Mapping[str, Any], wanted_patterns: Mapping[frozenset[Any], float], lengths: Any
 ) -> Numbers:
     """Run a comparator of the lab, and compare its patterns with the true patterns."""
-    from discreet.exact import score
     from discreet.privacy import exact
     from discreet.privacy.sampling import SimulationSource
 
     from ..comparators.comparator import Comparator, ComparatorTask
+    from .scores import score
 
     comparator = comparators()[run.line.name](**run.line.settings)
     if not isinstance(comparator, Comparator):
@@ -141,8 +142,9 @@ def _span(lengths: Any) -> tuple[int, int] | None:
 
 def simulation(run: Run) -> Numbers:
     """Run a local protocol, and compare its patterns with the true patterns; ``least`` is the shortest length."""
-    from discreet.exact import score
     from discreet.local.study import simulate
+
+    from .scores import score
 
     options, baskets = dict(run.asked), run.baskets
     shortest, max_length = options.get("least", 1), options.pop("longest", None)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import inf, log2, sqrt
 from typing import ClassVar
 
-from ...exact import MAX_NUMBER_BITS, PARTS, BasketCount, Clipped, Kth, KthClipped
+from ...exact import MAX_NUMBER_BITS, PARTS, BasketCount, ClippedCounts, Kth, KthClipped
 from ...privacy import Budget, Meter, SealedEngine
 from ...results import Itemsets
 from .. import Answers, Found, Mechanism, Plan, Problem
@@ -266,7 +266,7 @@ def _clipping_hides_items(
         min_item_count(problem.min_length, problem.max_length, top, problem.item_count),
     )
     total = choose_total(singles, histogram, meter, meter.left * _item_share(problem), low)[0]
-    query = KthClipped(Clipped(singles, total, not meter.pure), rank)
+    query = KthClipped(ClippedCounts(singles, total, not meter.pure), rank)
     expected_sum = low * PARTS * histogram.kept_share(total, meter.pure)
     shares = (meter.left * times * SLOPE_SHARE for times in range(1, MAX_HIDDEN_SHARES + 1))
     sufficient_shares = (

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...baskets import starts
-from ...exact import PARTS, Clipped, Held
+from ...exact import PARTS, ClippedCounts, LoadHistogram
 from ...privacy import CONFIDENCE, Meter, Noisy, SealedEngine
 from ...results import Itemsets
 from ._truncation import fit_rising
@@ -161,7 +161,7 @@ class Histogram:
     Parameters
     ----------
     loads, people
-        Representative loads (see `exact.query.Held`) and the estimated number of people of each load.
+        Representative loads (see `exact.LoadHistogram`) and the estimated number of people of each load.
     edges, max_people_beyond
         The first load of each bin, and an upper bound on the number of people with this load or more. All bounds hold
         together with probability 1 - `FAILURE_PROBABILITY`.
@@ -224,7 +224,7 @@ class Histogram:
         )
         return float(mark * (max(mark, mean_count) / mark) ** family_part)
 
-    def bound_counts(self, sums: F64, query: Clipped) -> F64:
+    def bound_counts(self, sums: F64, query: ClippedCounts) -> F64:
         """Return an upper bound on the number of baskets that hold an itemset, from its clipped sum.
 
         People with the largest loads add the least per basket. So the bound takes all baskets of the largest loads
@@ -258,7 +258,7 @@ class ClippedCount:
     tally: Tally
     total: float
     noisy: Noisy
-    query: Clipped
+    query: ClippedCounts
     histogram: Histogram
 
     def bounds(self, confidence: float = CONFIDENCE) -> tuple[F64, F64]:
@@ -276,7 +276,7 @@ def measure_histogram(
         return NOTHING_HELD
     max_load = largest_load(len(itemsets), meter.max_baskets, not meter.pure)
     edges = list_edges(max_load, fine_bins)
-    noisy = meter.count(HISTOGRAM_STEP, engine, Held(itemsets, edges, not meter.pure), share)
+    noisy = meter.count(HISTOGRAM_STEP, engine, LoadHistogram(itemsets, edges, not meter.pure), share)
     return Histogram.of(edges, denoise_histogram(noisy, edges), max_load, bound_people_beyond(noisy), meter.max_baskets)
 
 
@@ -352,7 +352,7 @@ def count_clipped(
         share -= histogram_share
     if total is None:
         total, _ = choose_total(itemsets, histogram, meter, share, mark)
-    query = Clipped(itemsets, total, not meter.pure)
+    query = ClippedCounts(itemsets, total, not meter.pure)
     noisy = meter.count(step_name, engine, query, share)
     kept_share = histogram.kept_share(total, meter.pure)
     # Clipping keeps this share on average, so dividing by it removes the average loss.
@@ -378,7 +378,7 @@ def choose_total(
     best_total, smallest_loss, smallest_error = PARTS, np.inf, np.inf
     for total in list_totals(len(itemsets) * meter.max_baskets):
         kept_share = histogram.kept_share(total, meter.pure)
-        variance = meter.scale(Clipped(itemsets, total, not meter.pure), share)[1]
+        variance = meter.scale(ClippedCounts(itemsets, total, not meter.pure), share)[1]
         if variance >= MAX_NOISE_VARIANCE:
             break
         noise, loss_share = sqrt(variance) / (PARTS * kept_share), LOSS_SPREAD * (1 - kept_share)
@@ -397,7 +397,7 @@ def choose_interval_total(
     """Return the contribution bound (in parts) of the shortest interval at `mark` people, and half its length."""
     best_total, smallest_length = PARTS, np.inf
     for total in list_totals(len(itemsets) * meter.max_baskets):
-        kept_share, query = histogram.kept_share(total, meter.pure), Clipped(itemsets, total, not meter.pure)
+        kept_share, query = histogram.kept_share(total, meter.pure), ClippedCounts(itemsets, total, not meter.pure)
         scale, variance = meter.scale(query, share)
         if variance >= MAX_NOISE_VARIANCE:
             break

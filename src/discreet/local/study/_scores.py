@@ -37,7 +37,7 @@ def _score_patterns(baskets: Baskets, patterns: Patterns, goal: Wanted, max_bask
     """Return the scores of patterns; with several baskets per person, against expected counts in drawn baskets."""
     truth = (
         true_patterns(baskets, max_baskets, goal.top, goal.least)
-        if baskets.several
+        if baskets.has_receipts
         else mine(baskets, top=goal.top, lengths=(goal.least, None))
     )
     return {

@@ -246,7 +246,7 @@ def simulate(
     if hasattr(plan, "how"):
         checked_how(plan.how, baskets)
     basket_cap = resolve_basket_cap(max_baskets, baskets) or 1
-    if score and baskets.several and hasattr(plan, "how"):
+    if score and baskets.has_receipts and hasattr(plan, "how"):
         raise MisuseError.format(
             "Relations are not compared with the truth where devices answer for one of several baskets: leave "
             "{score} out."
@@ -265,7 +265,7 @@ def simulate(
     with using(device):
         learnt, estimates = converse(plan.talk(goal), hear, reports=plan.reports, people=len(device_baskets))
     asked: dict[str, Any] = {"seed": seed, "speed": speed, "screen": screen and speed == "person"}
-    if baskets.several:
+    if baskets.has_receipts:
         asked["max_baskets"] = basket_cap
     if read_hierarchy is not None:
         asked |= read_hierarchy.recorded(level)
@@ -282,7 +282,7 @@ def simulate(
         malicious=malicious,
         hierarchy=read_hierarchy,
     )
-    notes = [render_drawing_note(basket_cap)] if baskets.several else []
+    notes = [render_drawing_note(basket_cap)] if baskets.has_receipts else []
     notes += outcome.notes
     oracles = [estimate.ask.oracle for estimate in estimates]
     names = sorted({oracle.name for oracle in oracles if not oracle.live})

@@ -3,9 +3,8 @@ from collections import Counter
 import pytest
 
 import discreet
-from discreet.baskets import census
-from discreet.baskets._generate_census import ATTRIBUTES
 from discreet.errors import MisuseError
+from discreet_lab.data.generators import ATTRIBUTES, census
 
 
 def test_everyone_has_one_value_of_each_attribute():

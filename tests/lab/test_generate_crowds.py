@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.baskets import bulk_buyers, zipf
 from discreet.errors import MisuseError
+from discreet_lab.data.generators import bulk_buyers, zipf
 
 
 def test_popularity_falls_by_a_power_of_the_rank():
