@@ -298,6 +298,7 @@ def parse_labels(names: pa.Array, *, plain: bool = False) -> tuple[pa.Array | No
 
 def _offsets(sizes: list[Codes]) -> Offsets:
     """Return the offsets of rows with blocks of sizes, without a copy of all sizes."""
+    # Sizes are summed block by block: a concatenation would need their memory twice.
     offsets = np.zeros(sum(map(len, sizes)) + 1, np.int64)
     start = 1
     for block in sizes:

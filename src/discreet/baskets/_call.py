@@ -143,6 +143,7 @@ class ReadOptions:
         """Raise an error if one of `options` is set, which has no meaning for this source, with the reason."""
         for option in options:
             value = getattr(self, option)
+            # A default that is typed out changes nothing, so it is no mistake.
             if value is not None and value is not False and (option, value) != ("nulls", "error"):
                 python = f'"{value}"' if isinstance(value, str) else shorten_value(value)
                 raise MisuseError.format(
@@ -165,6 +166,7 @@ class ReadOptions:
     def read_rows(self, source: Any) -> tuple[str, Rows]:
         """Return the name of the source for messages, and its rows."""
         if source is None:
+            # DuckDB opens the files that the query names, so options about one file have no meaning.
             query = self._require_query("a source or a query")
             self.refuse_options("A query over files names them itself", "format", *TEXT)
             return QUERY_NAME, self._read_query(None, query)
@@ -269,6 +271,7 @@ class ReadOptions:
     def _read_remote(self, address: str) -> tuple[str, Rows]:
         scheme, rest = address.split("://", 1)
         if scheme in EXTENSIONS:
+            # DuckDB decodes remote text itself, and only as UTF-8.
             self.refuse_options("A file elsewhere is a table in UTF-8", "encoding", "query")
             form = format_of_address(address, self.format)
             with workspace(self.memory_limit) as work:
@@ -279,6 +282,7 @@ class ReadOptions:
             return self.read_rows(unquote(urlsplit(address).path))
         self.refuse_options("The address tells what it is", "format", *TEXT)
         if scheme in ("sqlite", "duckdb") and rest.startswith("/") and rest != "/":
+            # sqlite:///file.db has an empty host before the path; a fourth slash makes the path absolute.
             path = Path(rest[1:])
             check_file(path)
             return str(path), self._read_database(path, scheme)
@@ -293,6 +297,7 @@ class ReadOptions:
         )
 
     def _read_database(self, path: Path, kind: str | None) -> Rows:
+        # The first bytes decide, and not the suffix: .db is a suffix of both databases.
         actual = kind_of_database(path)
         if kind not in (None, actual):
             raise InputError(f"{path} is not a database of the kind {kind}, but {actual}.")
@@ -382,6 +387,7 @@ class ReadOptions:
     def _read_and_join(self, name: str, paths: list[Path], format_: str) -> Rows:
         """Read files with one basket per line or row. The first text file with items decides the type of all items."""
         parts: list[Rows] = []
+        # Files without items, or with numbers only, say nothing about the type of later files.
         options = self
         for path in paths:
             parts.append(options._read_file(path))

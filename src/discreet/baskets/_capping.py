@@ -250,6 +250,7 @@ def resample(baskets: Baskets, people: int, seed: int = 0) -> Baskets:
     if people > 0 and baskets.people == 0:
         raise MisuseError(f"There is nobody to draw {people:,} people from: give baskets of at least one person.")
     source = np.random.default_rng(*spawn_seeds(seed, 1))
+    # All draws are made at once: equal seeds give equal samples for any layout of the data.
     rows = source.integers(baskets.people, size=people) if people else np.zeros(0, dtype=np.int64)
     owners = None
     if baskets.owners is not None:

@@ -62,6 +62,7 @@ class Table:
                 name=name,
                 option=name_options(option, equals="="),
             )
+        # A name that differs in case only is the most likely typing error.
         similar = [column.name for column in self.columns if column.name.lower() == name.lower()]
         if similar and any(re.fullmatch(re.escape(name) + r"_\d+", column.name) for column in self.columns):
             # DuckDB ignores case and has numbered the second name.

@@ -64,6 +64,7 @@ class Vocabulary:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vocabulary) and bool(self.labels.equals(other.labels))
 
+    # Arrow arrays have no hash: vocabularies are compared, and are no keys of a dictionary.
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
@@ -531,6 +532,7 @@ class Baskets(AnyBaskets):
 
     def widened(self, table: ItemTable) -> Baskets:
         """Return the baskets with each item replaced by its new codes; repeats within a basket are merged."""
+        # Offsets come first: they say how much memory the new codes take.
         # The size of a new row is the sum of the numbers of new codes of its items.
         offsets = starts(np.diff(table.offsets)[self.codes])[self.offsets]
         (_, codes) = take_rows(table.offsets, self.codes.astype(np.int64), table.codes)

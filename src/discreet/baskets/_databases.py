@@ -70,6 +70,7 @@ def workspace(memory_limit: MemoryLimit) -> Iterator[Workspace]:
 
 def _connect(folder: Path) -> Any:
     try:
+        # On disk, and not in memory: DuckDB moves data over the limit there.
         return duckdb.connect(str(folder / "workspace.duckdb"))
     except duckdb.Error:
         raise LimitError(

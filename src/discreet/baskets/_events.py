@@ -19,6 +19,7 @@ from ._columns import EXACT_FLOAT_LIMIT, INTEGER_TYPE, JSON_INTEGERS, Column, Co
 from ._databases import Workspace
 
 _LIST = re.compile(r"\[\d*\]$")
+# Types of DuckDB whose values may be items; reals are checked to be whole numbers.
 _REALS = re.compile(r"FLOAT|DOUBLE|DECIMAL\(.*\)")
 _NAMES = re.compile(r"VARCHAR|ENUM\(.*\)", re.DOTALL)
 _UNNESTED = "item of a list"  # the SQL name of the column of unnested items

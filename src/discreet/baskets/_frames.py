@@ -58,6 +58,7 @@ def open_frame(source: Any, column_names: list[str]) -> ArrowStream | None:
     except (TypeError, ValueError, OverflowError) as error:
         if has_attribute(source, "columns"):
             raise _build_frame_error(str(error)) from None
+    # A series is a stream without columns, which a reader of batches refuses.
     try:
         column = pa.chunked_array(source if is_stream else [pa.array(source)])
     except (TypeError, ValueError):
@@ -83,6 +84,7 @@ def _select_columns(source: Any, column_names: list[str]) -> Any:
     if not column_names or not has_attribute(source, "iloc"):
         return source
     names = [str(column) for column in source.columns]
+    # Arrow turns a named index of pandas into a column, so an index may be the person.
     if not set(column_names) <= {*names, *map(str, source.index.names)}:
         return source
     return source.iloc[:, [number for number, name in enumerate(names) if name in column_names]]
@@ -113,6 +115,7 @@ def build_column_stream(columns: Mapping[Any, Any], column_names: list[str]) -> 
 
 def build_record_stream(records: Iterable[Any], column_names: list[str], memory_limit: MemoryLimit) -> ArrowStream:
     """Return dictionaries, one per row, as a table; a missing key is a missing value."""
+    # Only the columns that options name are kept: records may have large further fields.
     columns: dict[str, list[Any]] = {name: [] for name in column_names}
     names: dict[str, None] = {}
     for number, record in enumerate(records):

@@ -106,6 +106,7 @@ class Hierarchy:
     def from_dict(cls, values: Any) -> Hierarchy:
         """Return the hierarchy of the plain values of :meth:`to_dict`, which may come from an untrusted file."""
         try:
+            # A saved file may come from anywhere: a cycle of parents would never end.
             levels, heights, parents = (values[name] for name in ("levels", "heights", "parents"))
             one_level = values.get("one_level")
             is_valid = (
@@ -272,6 +273,7 @@ def map_items(hierarchy: Hierarchy, level: Any, vocabulary: Vocabulary) -> ItemT
     for text in map(str, vocabulary):
         labels = [text, *hierarchy.above(text)] if number is None else [hierarchy.at(text, number)]
         new_labels.append([label for label in labels if label is not None])
+    # The order of first occurrence is replaced by the order of labels below: codes follow labels in all rooms.
     texts = list(dict.fromkeys(label for labels in new_labels for label in labels))
     items = parse_items(texts) if vocabulary.numeric else list(texts)
     # A vocabulary is sorted by label, numbers by size.
@@ -355,6 +357,7 @@ def _record_levels(path: list[tuple[str, int]], heights: dict[str, int], levels:
 
 def _check_roots(parents: Mapping[str, str]) -> None:
     """Check that every branch ends in a root, within the limit of levels: no label is above itself."""
+    # Each label is visited about once: branches share their upper parts.
     checked: set[str] = set()
     for label in parents:
         path, above = [label], label

@@ -101,6 +101,7 @@ def read_iterable(source: Iterable[Any], memory_limit: MemoryLimit, *, labels: L
     baskets = iter(source)
     baskets_read = 0
     while batch := list(islice(baskets, _BATCH)):
+        # Types are checked once per batch, and not per basket: mostly a batch has one type.
         types: set[Any] = set(map(type, batch))
         for kind in types:
             is_unfit = issubclass(kind, (str, bytes, Mapping)) or not issubclass(kind, Iterable)
@@ -228,6 +229,7 @@ def read_json_lines(
         pairs = [_pairs(path, number, basket) for number, basket in zip(numbers, baskets, strict=True)]
         rows = [_row(path, number, basket, pair) for number, basket, pair in zip(numbers, baskets, pairs, strict=True)]
         items.add(_sizes(rows), list(chain.from_iterable(rows)), f"{path}, line", numbers)
+        # The items of pairs are the last items of a row, so only their number has to be remembered.
         counts = _sizes(pairs)
         pair_counts.append(counts)
         pair_people.append(people + np.repeat(np.arange(len(pairs)), counts))

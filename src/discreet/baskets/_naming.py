@@ -113,10 +113,12 @@ class Names:
         A name of several items is an error that lists their labels.
         """
         text = str(item)
+        # Labels come first: each stands for one item, while a name may stand for several.
         if text in self._label_set:
             return text
         if text in self.labels:
             return self.labels[text]
+        # The first item of a name would be a guess, so the error lists the items.
         labels = [self.labels[code] for code in self.codes.get(text, [])]
         if labels:
             raise MisuseError(
@@ -145,6 +147,7 @@ class Names:
                     "every item a name."
                 )
             labels.append(label)
+        # Merged codes have equal labels, and get one code here.
         vocabulary, table = np.unique(np.array(labels, object), return_inverse=True)
         return Vocabulary(pa.array(vocabulary.tolist(), pa.large_string()), self), table.astype(np.int32)
 

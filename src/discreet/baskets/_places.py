@@ -49,6 +49,7 @@ def list_parts(source: str | os.PathLike[str], format_: str | None = None) -> li
     if not any(mark in text for mark in "*?[") or path.exists():
         return None
     matches = sorted(map(Path, glob(text, recursive=True)))  # noqa: PTH207
+    # A pattern that names files and folders means the files: a folder beside them may hold anything.
     files = [match for match in matches if not match.is_dir()]
     if len(files) > 1 and not path.name.startswith("_"):
         files = [file for file in files if not file.name.startswith("_")] or files
@@ -261,6 +262,7 @@ def copy_stream(stream: Any, format_: str | None) -> Iterator[tuple[str, Path, b
             known=", ".join(FORMATS[:8]),
         )
     with make_temporary_directory() as folder:
+        # The first bytes tell a compression, which a stream has no suffix for.
         first_chunk = _read_chunk(stream, name)
         is_text = isinstance(first_chunk, str)
         packed_suffix = "" if is_text else _find_packed_suffix(first_chunk, format_ or find_format(Path(f"x{suffix}")))

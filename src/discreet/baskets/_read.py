@@ -189,6 +189,7 @@ def _read_names(names: Any, same_names: Any) -> Names | None:
 def _read(
     source: Any, call: ReadOptions, max_items: int | None, seed: int | None, engine: str | None, names: Names | None
 ) -> AnyBaskets:
+    # Options are checked before a source is opened: reading may take minutes.
     check_item_cap(max_items, seed)
     if engine not in (None, "spark"):
         raise MisuseError.format(

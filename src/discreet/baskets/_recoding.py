@@ -98,6 +98,7 @@ def read_list_with_note(path: Path, kind: Lists) -> tuple[list[Item], str]:
 
 def parse_items(texts: list[str]) -> list[Item]:
     """Return texts as items: as numbers if all are numbers without leading zeros, else as names."""
+    # Numbers only if all texts are: one type for the whole list.
     numbers, _ = parse_labels(pa.array(texts, pa.large_string()), plain=True)
     return list(texts) if numbers is None else numbers.to_pylist()
 

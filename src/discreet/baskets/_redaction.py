@@ -58,6 +58,7 @@ def hide_secrets(message: str, address: str) -> str:
     for text in (address, unquote(address)):
         message = message.replace(text, name)
     message = hide_address_options(message)
+    # Drivers quote parts of an address, decoded or not, anywhere in a message.
     secrets = _find_secrets(address, name)
     # Longer secrets first: a short one may be a part of a longer one.
     for secret in sorted({*secrets, *map(unquote, secrets)} - {""}, key=len, reverse=True):

@@ -123,6 +123,7 @@ class TextHead:
 
         These may be baskets, or a table without rows, or with a single column. Blank lines do not count.
         """
+        # A blank line is an empty basket, and says nothing about fields.
         rows = [row for row in self._rows(delimiter) if row]
         if rows and max(map(len, rows)) == 1:
             return "field"
@@ -164,6 +165,7 @@ def sniff(path: Path, compression: str | None, encoding: str | None) -> TextHead
     actual = encoding or marked or UTF_8
     if encoding is None and actual != UTF_8:
         log.info("%s: it is %s text, by its byte order mark.", path, actual)
+    # The second pass decodes: the byte order mark of the first decides how.
     with open_stream(path, compression, actual) as (_, stream):
         head = b""
         while len(head) < _HEAD_BYTES and (chunk := stream.read(_HEAD_BYTES - len(head))):

@@ -308,9 +308,11 @@ def unpack_file(
         return path
     number = sum(1 for _ in folder.glob("unpacked-*"))
     copy = folder / f"unpacked-{number}{Path(path.stem).suffix if compression else path.suffix}"
+    # Unbuffered, so that a full disk is noticed at a write, and not when the file is closed.
     with open_stream(path, compression, encoding, memory_limit) as (_, stream), copy.open("wb", buffering=0) as file:
         while chunk := stream.read(1 << 20):
             try:
+                # An unbuffered file may take a part of the chunk only.
                 unwritten = memoryview(chunk)
                 while unwritten:
                     unwritten = unwritten[file.write(unwritten) :]

@@ -239,6 +239,7 @@ def _read_column(work: Workspace, name: str, sql: str, type_: type[np.integer[An
 
 
 def _read_vocabulary(work: Workspace, name: str, sql: str = "SELECT item FROM items ORDER BY code") -> Vocabulary:
+    # Arrow cannot join zero chunks, so a vocabulary without labels is built by itself.
     batches = list(work.batches(name, sql))
     if not sum(map(len, batches)):
         return Vocabulary([])

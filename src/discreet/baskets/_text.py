@@ -103,6 +103,7 @@ class _Lines:
         plain = self._label_option is None
         # One size per line feed, and one for a last line without it.
         sizes = np.empty(np.count_nonzero(piece == 10) + 1, np.int32)
+        # Sizes and values are allocated at their largest, because the kernel does not check bounds.
         # A number needs a digit and a separator, two bytes at least.
         values: NDArray[Any] = np.empty(len(piece) // 2 + 1, np.int32)
         count, lines, problem = parse_numbers(piece, MAX_INT32, plain, values, sizes)

@@ -88,6 +88,7 @@ class _Flat:
 
     def number(self, number: int, form: str) -> int:
         position = self._locate_field(number)
+        # A flatbuffer leaves out a field that has its default, 0.
         return 0 if position is None else int(struct.unpack_from(f"<{form}", self._data, position)[0])
 
     def table(self, number: int) -> _Flat | None:
@@ -150,6 +151,7 @@ def check_extent(path: Path, memory_limit: MemoryLimit) -> None:
         with ZipFile(path) as folder:
             unpacked_bytes = 0
             for member in folder.infolist():
+                # All members are measured: any member may be the sheet that calamine opens.
                 rows, columns, unplaced, tail = 0, 0, 0, b""
                 with folder.open(member) as stream:
                     while chunk := stream.read(_CHUNK):

@@ -46,6 +46,7 @@ def render_cluster_html(baskets: AnyBaskets) -> str:
 
 
 def _count_rows(baskets: AnyBaskets) -> list[tuple[str, str]]:
+    # The number of baskets repeats the number of people unless people may have several.
     basket_rows = [("baskets", f"{len(baskets):,}")] if baskets.has_receipts else []
     return [("people", f"{baskets.people:,}"), *basket_rows, ("items", f"{baskets.items:,}")]
 

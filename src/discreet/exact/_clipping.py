@@ -34,6 +34,7 @@ class Family:
         self._rows, self._owners = rows, owners
         self._set_count = len(itemsets)
         single = is_every_item(itemsets, len(rows.is_allowed))
+        # Single items need no trees: the load is the size of the row.
         self._trees = None if single else _plant_trees(rows, itemsets)
         self.loads: NDArray[np.integer[Any]] = self._compute_loads(itemsets, squares)
 

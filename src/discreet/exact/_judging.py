@@ -130,6 +130,7 @@ def listed_patterns(engine: Engine, patterns: Patterns) -> ListedPatterns:
     """Return released patterns beside their true counts."""
     itemsets = Itemsets(patterns.offsets, patterns.codes)
     true_counts = engine.answer(Supports(itemsets)) if len(patterns) else np.empty(0)
+    # NaN compares as false, so a release without intervals covers nothing.
     no_interval = np.full(len(patterns), np.nan)
     return ListedPatterns(
         itemsets=tuples_of(patterns),

@@ -134,6 +134,7 @@ def cumulative_rank(result: CountsLike, truth: CountsLike, *, top: int) -> float
     >>> cumulative_rank({frozenset("a"): 8, frozenset("d"): 4}, truth, top=2)
     0.6666666666666666
     """
+    # Points go by true ranks (erratum B14): released ranks would reward noise.
     true_top = rank_itemsets(truth, top)
     points = {itemset: len(true_top) - rank for rank, itemset in enumerate(true_top)}
     points_reached = sum(points.get(itemset, 0) for itemset in rank_itemsets(result, top))

@@ -189,6 +189,7 @@ def rules(
     # A missing threshold is an error of the call: raise it before reading data.
     threshold_of_rules(min_support, min_count)
     data = generalised(read(baskets, person=person, item=item), hierarchy, level)
+    # Shorter patterns are mined too: their counts measure the rules.
     patterns = mine(
         data,
         min_support=min_support,

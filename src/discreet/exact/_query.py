@@ -211,6 +211,7 @@ class Supports(BasketQuery):
         if self.truncation is None:
             return len(self.itemsets)
         sizes = self.itemsets.sizes
+        # The bound is computed once per query: the budget and the noise both ask for it.
         # Itemsets of different sizes are bounded apart (C12): their bounds add up.
         total = 0
         for size in np.unique(sizes).tolist():

@@ -215,6 +215,7 @@ def relations(
     # A stable sort breaks ties by code, so that equal data give equal relations.
     order = np.argsort(-counts, kind="stable")[:item_count].astype(np.int64)
     codes, supports = pair_counts(baskets, order, how) if item_count else (np.empty(0, np.int64), np.empty(0, np.int64))
+    # Without items there are no pairs, and a division by the width would fail.
     antecedent_supports = counts[order[codes // max(item_count, 1)]]
     if longest == 3 and item_count:
         chains, chain_supports = chain_counts(baskets, order, how)

@@ -92,6 +92,7 @@ class Universe:
         `below` draws a uniform number below a bound.
         """
         itemsets: list[tuple[int, ...]] = []
+        # Drawn itemsets join the listed ones: no itemset is drawn twice.
         excluded = set(listed)
         if self.itemset_count <= _MAX_ENUMERATED or self.itemset_count - len(excluded) < self.itemset_count // 4:
             candidates = [

@@ -183,6 +183,7 @@ class SparkBaskets(RemoteBaskets):
     @cached_property
     def people(self) -> int:
         """The number of people, including people with empty baskets."""
+        # A pass over the blocks takes seconds: the counts of the blocks answer where no step leaves out baskets.
         if not self.has_receipts:
             return len(self)
         return int(self.engine().total(BasketsEach((1,)))[0]) if self.view.is_filtered else self.blocks.people
@@ -290,6 +291,7 @@ def _reduce_partition(
     max_codes: int | None,
 ) -> Iterator[Result]:
     """Run in an executor: yield one result for a partition, and none for an empty partition."""
+    # A generator: only one part of the partition is laid out at a time.
     results = (part(*baskets_and_copies) for baskets_and_copies in view.build_parts(batches, max_codes))
     for result in results:
         # The first result, merged with all further ones: the loop runs once at most.

@@ -159,6 +159,7 @@ def group_blocks(blocks: Iterable[Block], max_codes: int | None) -> Iterator[lis
 
 def decode_itemsets(column: Any) -> Itemsets:
     """Return the itemsets of an Arrow column of bytes, as :func:`encode_rows` makes it."""
+    # Arrow cannot join zero chunks, hence the empty array behind them.
     array = pa.concat_arrays([*column.chunks, pa.array([], column.type)]).cast(pa.large_binary())
     ends = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
     data = array.buffers()[2]

@@ -119,6 +119,7 @@ class SparkEngine(ExactEngine):
         basket_count = len(baskets)
         numbered = StoredBlocks(
             frame,
+            # The numbers are known without a pass over the new blocks.
             # Short and long baskets are in different partitions.
             partitions=2 * stored.partitions,
             people=basket_count,
