@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet import InputError, LimitError, MisuseError, EmptyDataError
+from discreet import EmptyDataError, InputError, LimitError, MisuseError
 from discreet.baskets import MemoryLimit, _databases as databases
 from discreet.baskets._databases import open_address, workspace
 from discreet.baskets._places import FileFormat

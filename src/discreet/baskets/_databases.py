@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from ..errors import InputError, LimitError, MisuseError, EmptyDataError
+from ..errors import EmptyDataError, InputError, LimitError, MisuseError
 from ..heavy import duckdb, pa
 from ..kernels import threads
 from ..temporary import make_temporary_directory

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ..checks import is_whole
-from ..errors import InputError, MisuseError, EmptyDataError, build_message, render_option
+from ..errors import EmptyDataError, InputError, MisuseError, build_message, render_option
 from ..heavy import pa
 from ..wording import number_of
 from ._core import Item, Vocabulary

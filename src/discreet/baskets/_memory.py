@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MisuseError, EmptyDataError
+from ..errors import EmptyDataError, InputError, MisuseError
 from ..heavy import pa
 from ._arrow import as_arrow
 from ._build import Collector, Labels, Rows, mixed_items_error, parse_labels, recode, sort_labels, sort_pairs

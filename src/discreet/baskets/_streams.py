@@ -25,7 +25,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, LimitError, MisuseError, EmptyDataError
+from ..errors import EmptyDataError, InputError, LimitError, MisuseError
 from ..heavy import pa
 from ._redaction import public_path
 

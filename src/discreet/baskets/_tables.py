@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, EmptyDataError
+from ..errors import EmptyDataError, InputError
 from ..heavy import pa, pc
 from ..kernels import scatter
 from ..wording import number_of

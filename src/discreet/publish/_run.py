@@ -103,7 +103,8 @@ def run_case(case: Case, meter: Meter, engine: Callable[[Any], Engine] = engine_
         mechanism=case.mechanism.name,
         question=case.record,
         settings=settings_of(mechanism),
-        facts=({"most baskets of a person": meter.max_baskets} if case.baskets.has_receipts else {}) | dict(selection.facts),
+        facts=({"most baskets of a person": meter.max_baskets} if case.baskets.has_receipts else {})
+        | dict(selection.facts),
         notes=(*notes, *selection.notes),
         simulated=meter.simulated,
         date=datetime.now(UTC).date().isoformat(),

@@ -33,7 +33,7 @@ from ..baskets import (
     parse_labels,
     sort_labels,
 )
-from ..errors import InputError, LimitError, MisuseError, EmptyDataError
+from ..errors import EmptyDataError, InputError, LimitError, MisuseError
 from ..heavy import pa, sql, sql_types
 from ..wording import number_of
 from ._baskets import BlockView, SparkBaskets, StoredBlocks, measure_blocks
