@@ -43,24 +43,24 @@ class OwnData(ReadingOptions):
 
         # Stored results depend on the options: options with their default are left out.
         defaults = OwnData().arguments()
-        reading = {
+        read_options = {
             name: value for name, value in self.arguments().items() if name != "data" and value != defaults[name]
         }
         if self.data is None:
-            if reading:
-                option_text = ", ".join(OPTIONS[name] for name in reading)
+            if read_options:
+                option_text = ", ".join(OPTIONS[name] for name in read_options)
                 raise MisuseError(
                     f"Without a file there is nothing to read: add --data FILE, or leave {option_text} out."
                 )
             return None
-        data = Data(name=str(self.data), label=self.data.name, reading=reading)
+        data = Data(name=str(self.data), label=self.data.name, reading=read_options)
         check_data(data)
         return data
 
 
 @app.command("list")
 def show(paper: Paper = None) -> None:
-    """List the experiments: what each stands for, and how much there is to run."""
+    """List the experiments: the figure or table of each, and the number of runs."""
     from rich.table import Table
 
     from .papers import experiments, of_paper
@@ -113,9 +113,9 @@ def run(
         typer.Option("--jobs", metavar="N", help="How many processes.  \\[default: one per core]", show_default=False),
     ] = None,
 ) -> None:
-    """Run experiments, and show what they gave. What is unchanged since the last time is not run again.
+    """Run experiments, and show their results. Unchanged experiments are not run again.
 
-    Results go to one Parquet file per experiment; `discreet lab page` makes pages and figures of them.
+    Results go to one Parquet file per experiment; `discreet lab page` makes pages and figures of the results.
     """
     from rich.markdown import Markdown
 
@@ -169,10 +169,10 @@ def page(
     html: Annotated[bool, typer.Option("--html", help="One HTML file per paper, with its figures inside.")] = False,
     folder: Folder = _FOLDER,
 ) -> None:
-    """Write a page for each paper, with its figures: claims, what was measured, and whether they agree.
+    """Write a page for each paper, with its figures: claims, measurements, and whether both agree.
 
-    What has not been run yet is run first, unless --kept is given. Without --paper there is an index page too.
-    What is run only by its name, as regret is, is shown as far as it is kept.
+    Experiments without results are run first, unless --kept is given. Without --paper an index page is added.
+    Experiments that run by name alone, such as regret, are shown from kept results.
     """
     from .pages.claims import read_claims, restrict_verdicts
     from .pages.page import check_paths, write_index, write_page

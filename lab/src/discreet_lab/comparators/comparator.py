@@ -43,5 +43,5 @@ class Comparator(ABC):
     proof: ClassVar[str]
 
     @abstractmethod
-    def find(self, baskets: Baskets, wanted: ComparatorTask, source: Source) -> ComparatorResult:
+    def find(self, baskets: Baskets, task: ComparatorTask, source: Source) -> ComparatorResult:
         """Return the patterns that the method finds, with randomness from the source only."""

@@ -1,7 +1,7 @@
 """DiffPart (Chen, Mohammed, Fung, Desai, Xiong 2011): baskets published by top-down splits, then mined.
 
 A taxonomy groups items by their numbers, without regard to meaning. All baskets begin in one partition, and each step
-replaces one group by those of its children that a basket has items of. A partition with a low noisy count is dropped; a
+replaces one group by its children with items of a basket. A partition with a low noisy count is dropped; a
 basket at the bottom is published as often as its noisy count says. Proof: `diffpart.md`.
 """
 
@@ -65,7 +65,7 @@ class Taxonomy:
 
 @dataclass(frozen=True, eq=False)
 class ItemPartition:
-    """People whose baskets have items of all listed groups, all listed items, and no items elsewhere."""
+    """People with items of all listed groups, all listed items, and no items elsewhere."""
 
     people: I64
     groups: tuple[Node, ...]
@@ -125,14 +125,14 @@ class DiffPart(Comparator):
                 f" {self.splitting} was given."
             )
 
-    def find(self, baskets: Baskets, wanted: ComparatorTask, source: Source) -> ComparatorResult:
+    def find(self, baskets: Baskets, task: ComparatorTask, source: Source) -> ComparatorResult:
         """Publish baskets, and return their frequent patterns."""
-        if wanted.epsilon is None or wanted.epsilon < Fraction(1, 1000):
+        if task.epsilon is None or task.epsilon < Fraction(1, 1000):
             raise MisuseError("diffpart needs an epsilon of 0.001 or more.")
-        published = self.publish(baskets, wanted.epsilon, source)
+        published = self.publish(baskets, task.epsilon, source)
         people = sum(published.times)
         facts = {"published": float(people), "splits": float(published.splits)}
-        if people < wanted.count:
+        if people < task.count:
             return ComparatorResult(counts={}, facts=facts)
         sizes = [len(basket) for basket in published.baskets]
         rows = np.repeat(np.arange(len(sizes)), published.times)
@@ -142,7 +142,7 @@ class DiffPart(Comparator):
         ends = starts(lengths)
         places = np.arange(ends[-1]) - np.repeat(ends[:-1] - offsets[rows], lengths)
         copies = Baskets(ends, codes[places], baskets.vocabulary)
-        mined = mine(copies, min_count=wanted.count, lengths=(wanted.least, wanted.longest))
+        mined = mine(copies, min_count=task.count, lengths=(task.least, task.longest))
         return ComparatorResult(counts=dict(mined.to_dict()), facts=facts)
 
     def publish(self, baskets: Baskets, epsilon: Fraction, source: Source) -> PublishedBaskets:

@@ -57,7 +57,7 @@ class PerturbedTable:
         axis, place = np.zeros(baskets.items, np.int64), np.zeros(baskets.items, np.int64)
         for number, codes in enumerate(attributes.values()):
             axis[codes], place[codes] = number, np.arange(len(codes))
-        # Labels are sorted, and those of one attribute need not be adjacent: bring each row into the order of axes.
+        # Labels are sorted, and labels of one attribute need not be adjacent: bring each row into the order of axes.
         if baskets.sizes.size and not bool((baskets.sizes == len(sizes)).all()):
             raise InputError(f"Everyone must hold exactly one value of each of the {len(sizes)} attributes.")
         record_codes = baskets.codes.reshape(len(baskets), len(sizes))
@@ -85,7 +85,7 @@ class PerturbedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class GammaDiagonal(Comparator):
-    """A matrix that keeps a record with gamma times the probability of each other record.
+    """A matrix that keeps a record with gamma times the probability of every different record.
 
     Parameters
     ----------
@@ -112,13 +112,13 @@ class GammaDiagonal(Comparator):
     def check(self, cells: int) -> None:
         """Raise for a table that the settings do not fit."""
 
-    def find(self, baskets: Baskets, wanted: ComparatorTask, source: Source) -> ComparatorResult:
+    def find(self, baskets: Baskets, task: ComparatorTask, source: Source) -> ComparatorResult:
         """Draw a report of each person, and mine the reports by length."""
         table = PerturbedTable.from_baskets(baskets)
         self.check(table.cells)
         reports = self.draw_reports(table.records, table.cells, source)
         report_counts = np.bincount(reports, minlength=table.cells).reshape(table.shape)
-        return ComparatorResult(counts=self.mine_reports(report_counts, table, wanted))
+        return ComparatorResult(counts=self.mine_reports(report_counts, table, task))
 
     def draw_reports(self, records: I64, cells: int, source: Source) -> I64:
         """Return the report of each person: the own record, or a uniform other record."""
@@ -129,9 +129,9 @@ class GammaDiagonal(Comparator):
         return np.where(is_kept, records, other_record + (other_record >= records))
 
     def mine_reports(
-        self, report_counts: I64, table: PerturbedTable, wanted: ComparatorTask
+        self, report_counts: I64, table: PerturbedTable, task: ComparatorTask
     ) -> dict[frozenset[Item], float]:
-        """Return the itemsets whose estimate reaches the threshold, with all their subsets."""
+        """Return the itemsets with an estimate, like those of all subsets, of at least the threshold."""
         counts: dict[frozenset[Item], float] = {}
         frequent: dict[tuple[int, ...], NDArray[np.bool_]] = {}
         axes = range(len(table.shape))
@@ -140,26 +140,30 @@ class GammaDiagonal(Comparator):
                 values = self.estimate_counts(
                     report_counts.sum(axis=tuple(axis for axis in axes if axis not in kept_axes)), table.cells
                 )
-                is_frequent = values >= wanted.count
+                is_frequent = values >= task.count
                 for place in range(size) if size > 1 else ():
                     is_frequent &= np.expand_dims(frequent[kept_axes[:place] + kept_axes[place + 1 :]], place)
                 frequent[kept_axes] = is_frequent
-                if wanted.fits(size):
-                    for where in np.argwhere(is_frequent).tolist():
-                        labels = (table.values[axis][value] for axis, value in zip(kept_axes, where, strict=True))
-                        counts[frozenset(labels)] = float(values[tuple(where)])
+                if task.fits(size):
+                    for cell in np.argwhere(is_frequent).tolist():
+                        labels = (table.values[axis][value] for axis, value in zip(kept_axes, cell, strict=True))
+                        counts[frozenset(labels)] = float(values[tuple(cell)])
         return counts
 
-    def estimate_counts(self, seen: NDArray[np.int64], cells: int) -> F64:
+    def estimate_counts(self, report_counts: NDArray[np.int64], cells: int) -> F64:
         """Turn numbers of reports in the cells of some attributes into numbers of people, without bias.
 
         Of N people, s of whom are in a cell that stands for `share` of the whole table, s (gamma - 1) x + N share x are
         expected to report it, where x = 1 / (gamma + cells - 1).
         """
-        own, other = self.gamma.numerator, self.gamma.denominator
-        expected = other * int(seen.sum()) * (cells // seen.size)
+        gamma_numerator, gamma_denominator = self.gamma.numerator, self.gamma.denominator
+        expected = gamma_denominator * int(report_counts.sum()) * (cells // report_counts.size)
         # Whole numbers up to the division: a count equal to the threshold must not fall below it.
-        return np.asarray(((own + (cells - 1) * other) * seen - expected) / (own - other), np.float64)
+        return np.asarray(
+            ((gamma_numerator + (cells - 1) * gamma_denominator) * report_counts - expected)
+            / (gamma_numerator - gamma_denominator),
+            np.float64,
+        )
 
 
 def draw_below(source: Source, bound: int, count: int) -> I64:

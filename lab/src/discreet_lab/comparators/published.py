@@ -42,19 +42,19 @@ class PublishedLDPMiner(Protocol):
     reports: ClassVar[int] = 2
     public: ClassVar[tuple[str, ...]] = ("the items", "the padding, though it was taken from the raw data")
 
-    def check(self, wanted: Wanted) -> None:
+    def check(self, parameters: Wanted) -> None:
         """Check the settings."""
         if self.padding < 1 or self.candidates < 1:
             raise MisuseError("padding and candidates are 1 or more.")
-        if wanted.least > 1:
+        if parameters.least > 1:
             raise MisuseError(f"{self.name} finds single items.")
         for oracle in (self.first_oracle, self.oracle):
-            make(oracle, wanted.epsilon / 2, 2)
+            make(oracle, parameters.epsilon / 2, 2)
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def talk(self, parameters: Wanted) -> Talk:
         """Yield the two questions, and return the items."""
-        all_people, half_epsilon = Who(0, WORD), wanted.epsilon / 2
-        question = Which(CandidateList(items=wanted.items))
+        all_people, half_epsilon = Who(0, WORD), parameters.epsilon / 2
+        question = Which(CandidateList(items=parameters.items))
         first_estimate: Estimate = yield Ask.of(
             "which items", all_people, question, self.first_oracle, half_epsilon, pad=self.padding
         )
@@ -66,7 +66,7 @@ class PublishedLDPMiner(Protocol):
             correction=1.0,
         )
         candidates = CandidateList(
-            itemsets=tuple((place,) for place in sorted(first_evidence.select_best(self.candidates * wanted.top)))
+            itemsets=tuple((place,) for place in sorted(first_evidence.select_best(self.candidates * parameters.top)))
         )
         second_estimate: Estimate = yield Ask.of(
             "which candidates", all_people, Which(candidates), self.oracle, half_epsilon, pad=len(candidates)

@@ -46,18 +46,18 @@ class Reference(Protocol):
     def __post_init__(self) -> None:
         """Accept the patterns unchecked: users do not type them."""
 
-    def check(self, wanted: Wanted) -> None:
+    def check(self, parameters: Wanted) -> None:
         """Check the settings."""
         if not self.itemsets:
             raise MisuseError(f"{self.name} is told what to ask about, and nothing was told.")
-        Adept().check(wanted)
+        Adept().check(parameters)
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def talk(self, parameters: Wanted) -> Talk:
         """Yield the question, and return the patterns."""
         candidates, support_range = CandidateList(itemsets=self.itemsets), (self.near, self.near)
         adept = Adept(robust=False)
         answer = yield from adept.ask_round(
-            candidates, Partition(), Fraction(1), wanted, support_range, "of the true top"
+            candidates, Partition(), Fraction(1), parameters, support_range, "of the true top"
         )
         values = answer.evidence.values
         variance = answer.evidence.noise + (answer.evidence.relative + answer.doubt**2) * np.clip(values, 0.0, 1.0) ** 2

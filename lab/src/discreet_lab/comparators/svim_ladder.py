@@ -11,15 +11,15 @@ from discreet.local.protocols import SVIM, SVSM, LDPMiner, SVIMBetter, SVSMBette
 
 from ..run.experiment import Line
 
-_LONG: Mapping[str, Any] = {"shares": ("0.1", "0.4", "0", "0.5"), "first_padding": "percentile"}
-_SHORT: Mapping[str, Any] = {"shares": ("0", "0.5", "0", "0.5"), "first_padding": 1}
-_ALL: Mapping[str, Any] = {"padding": "all", "corrected": False, "first_oracle": "olh"}
+_LONG_FIRST_ROUND: Mapping[str, Any] = {"shares": ("0.1", "0.4", "0", "0.5"), "first_padding": "percentile"}
+_SHORT_FIRST_ROUND: Mapping[str, Any] = {"shares": ("0", "0.5", "0", "0.5"), "first_padding": 1}
+_ALL_VALUES: Mapping[str, Any] = {"padding": "all", "corrected": False, "first_oracle": "olh"}
 
 FIGURE_3: Mapping[str, Protocol] = {
     "(BLH, L), (SUE, 2k)": LDPMiner(),
-    "(OLH, L), (OLH, 2k)": SVIM(**_LONG, **_ALL, oracle="olh"),
-    "(OLH, 1), (OLH, 2k)": SVIM(**_SHORT, **_ALL, oracle="olh"),
-    "(OLH, 1), (Adap, 2k)": SVIM(**_SHORT, **_ALL),
+    "(OLH, L), (OLH, 2k)": SVIM(**_LONG_FIRST_ROUND, **_ALL_VALUES, oracle="olh"),
+    "(OLH, 1), (OLH, 2k)": SVIM(**_SHORT_FIRST_ROUND, **_ALL_VALUES, oracle="olh"),
+    "(OLH, 1), (Adap, 2k)": SVIM(**_SHORT_FIRST_ROUND, **_ALL_VALUES),
     "(OLH, 1), (Adap, L)": SVIM(first_oracle="olh", corrected=False),
     "(OLH, 1), (Adap, L)(c)": SVIM(first_oracle="olh"),
     "`svim-better`": SVIMBetter(),
@@ -27,7 +27,7 @@ FIGURE_3: Mapping[str, Protocol] = {
 """The protocols of figure 3, from LDPMiner to SVIM, and the protocol of this package."""
 
 FIGURE_4: Mapping[str, Protocol] = {
-    # Its first phase finds the items, its second estimates them, and then the itemsets in the same way.
+    # Its first phase finds the items, its second estimates them, and then the itemsets likewise.
     "SVSM with LDPMiner": SVSM(
         items="ldpminer", shares=("0.5", "0", "0.5"), oracle="sue", padding="all", corrected=False
     ),

@@ -1,6 +1,6 @@
 """Data sets by name: sets of the papers, if a copy is at hand, and generated sets.
 
-No data of others is part of the project. A file is searched in the directory that ``DISCREET_DATA`` names, which must
+The project includes no third-party data. A file is searched in the directory that ``DISCREET_DATA`` names, which must
 exist, then in ``shared/data`` beside the checkout or the current directory; the error for a missing file says what to
 get and where to put it. The name of a part of a larger set says that it is a part, and results must not be reported
 under the name of the whole set.

@@ -1,7 +1,7 @@
 """Numbers about a data set that need no noise, or hardly any: one function for each kind of line.
 
 The bounds of the papers on the misses of a choice, in units of the counts of the data; the law of an estimate; sizes of
-baskets. All of it reads raw data, and must not leave a lab.
+baskets. All values are computed from raw data, and must not leave a lab.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def longest(run: Run) -> Numbers:
         raise MisuseError(f"{run.line.label} needs data, and the experiment names none.")
     options = run.asked
     count = ceil(options["fraction"] * len(run.baskets))
-    reading = tuple(sorted(run.data.reading.items()))
-    largest_count = _find_largest(run.data.name, run.data.people, reading, count, options["upper"])
+    read_options = tuple(sorted(run.data.reading.items()))
+    largest_count = _find_largest(run.data.name, run.data.people, read_options, count, options["upper"])
     rate = float(Fraction(options["epsilon"])) / (options["upper"] - 1).bit_length()
     law = _compute_law(largest_count, count, rate, options["upper"])
     true_length = max((size for size, largest_of_size in largest_count.items() if largest_of_size >= count), default=1)
@@ -84,7 +84,7 @@ def longest(run: Run) -> Numbers:
 
 
 @lru_cache(maxsize=16)
-def _find_largest(name: str, people: int | None, reading: Any, count: int, upper: int) -> dict[int, int]:
+def _find_largest(name: str, people: int | None, read_options: Any, count: int, upper: int) -> dict[int, int]:
     """Return the largest count of each length, down to a twentieth of the threshold (C1).
 
     The mechanism raises this floor to the count that noise lifts over the threshold once in a hundred times, to mine
@@ -92,7 +92,7 @@ def _find_largest(name: str, people: int | None, reading: Any, count: int, upper
     """
     from discreet.exact import Largest, LocalEngine
 
-    engine = LocalEngine(load_baskets(name, people, reading))
+    engine = LocalEngine(load_baskets(name, people, read_options))
     return {size: int(engine.answer(Largest(size, -(-count // 20)))[0]) for size in range(1, upper + 1)}
 
 

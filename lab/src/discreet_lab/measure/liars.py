@@ -1,7 +1,7 @@
 """Reports of liars, crafted to lift chosen itemsets as far as the wire format allows, or to claim large baskets.
 
 A collector cannot verify a report. This module measures the harm of a share of liars: over known baskets, some of the
-people send crafted reports instead of their own. All of it is simulated.
+people send crafted reports instead of their own. All people are simulated.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ class AttackResult:
 def simulate_attack(
     baskets: Baskets,
     plan: Protocol,
-    wanted: Wanted,
+    parameters: Wanted,
     liars: Liars,
     *,
     seed: int,
@@ -288,8 +288,8 @@ def simulate_attack(
         honest, oracle, words = round_people[~lies_now], ask.frequencies, seed_of(seed, f"{ask.name}:{ask.who.start}")
         blocks = []
         for people in np.array_split(honest, max(1, -(-len(honest) // _BLOCK_PEOPLE))):
-            offsets, held = ask.question.answers(changed_baskets, people)
-            blocks.append(oracle.reports(Answered(offsets=offsets, held=held, people=people), words))
+            offsets, held_values = ask.question.answers(changed_baskets, people)
+            blocks.append(oracle.reports(Answered(offsets=offsets, held=held_values, people=people), words))
         if lies_now.any():
             blocks.append(craft_reports(oracle, lie_values, int(lies_now.sum()), generator, len(round_people)))
         if not screen:
@@ -302,10 +302,10 @@ def simulate_attack(
         honest_left_out = max(honest_left_out, int((screening.places(blocks) < len(honest)).sum()))
         return Estimate(ask, screening.people, screening.supports)
 
-    answer, estimates = converse(plan.talk(wanted), hear, reports=plan.reports, people=len(baskets))
+    answer, estimates = converse(plan.talk(parameters), hear, reports=plan.reports, people=len(baskets))
     bounds = LiarBounds(estimates, malicious) if malicious else None
-    patterns = build_patterns(answer, baskets.vocabulary, len(baskets), bounds).where(lengths=(wanted.least, None))[
-        : wanted.top
+    patterns = build_patterns(answer, baskets.vocabulary, len(baskets), bounds).where(lengths=(parameters.least, None))[
+        : parameters.top
     ]
     pattern_sets = {
         tuple(sorted(patterns.codes[a:b].tolist()))

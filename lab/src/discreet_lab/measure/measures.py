@@ -1,7 +1,7 @@
 """The measures: functions by name, from a question, a line and a seed to numbers by name.
 
-A measure runs its lines: releases as trials with seeded noise, protocols by simulation, formulas as they are. Data and
-true patterns are cached for the next run of the same process.
+A measure runs its lines: releases as trials with seeded noise, protocols by simulation, formulas directly. Data and
+true patterns are cached for the next run of the process.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def data_key(run: Run) -> DataKey:
 
 
 @lru_cache(maxsize=2)
-def load_baskets(name: str, people: int | None, reading: tuple[tuple[str, Any], ...] = ()) -> Baskets:
+def load_baskets(name: str, people: int | None, read_options: tuple[tuple[str, Any], ...] = ()) -> Baskets:
     """Return a data set by name, or a file by its path, resampled to `people` people if given."""
     from discreet.baskets import read, resample
 
@@ -53,22 +53,22 @@ def load_baskets(name: str, people: int | None, reading: tuple[tuple[str, Any], 
 
     if name in names():
         return load(name, people=people)
-    baskets = read(name, **dict(reading))
+    baskets = read(name, **dict(read_options))
     return baskets if people is None else resample(baskets, people, 0)
 
 
 @lru_cache(maxsize=64)
-def _mine_patterns(data: DataKey, how: str, number: int, lengths: Any) -> dict[frozenset[Any], float]:
+def _mine_patterns(data: DataKey, stop_rule: str, number: int, lengths: Any) -> dict[frozenset[Any], float]:
     """Return the true patterns with their counts."""
     from discreet.exact import mine
 
-    threshold: dict[str, Any] = {how: number}
+    threshold: dict[str, Any] = {stop_rule: number}
     return dict(mine(load_baskets(*data), lengths=lengths, **threshold).to_dict())
 
 
-def mine_truth(run: Run, how: str, number: int, lengths: Any) -> dict[frozenset[Any], float]:
+def mine_truth(run: Run, stop_rule: str, number: int, lengths: Any) -> dict[frozenset[Any], float]:
     """Return the true patterns of the data of a run, by ``top`` or ``min_count``, with their counts."""
-    return _mine_patterns(data_key(run), how, number, tuple(lengths) if isinstance(lengths, list) else lengths)
+    return _mine_patterns(data_key(run), stop_rule, number, tuple(lengths) if isinstance(lengths, list) else lengths)
 
 
 def release(run: Run) -> Numbers:
@@ -89,8 +89,8 @@ def release(run: Run) -> Numbers:
         options["min_count"] = ceil(options.pop("fraction") * len(baskets))
     if options.get("neighbours") != "replace":
         options.setdefault("people", len(baskets))
-    how, number = ("top", options["top"]) if "top" in options else ("min_count", options["min_count"])
-    wanted_patterns = mine_truth(run, how, number, lengths)
+    stop_rule, number = ("top", options["top"]) if "top" in options else ("min_count", options["min_count"])
+    wanted_patterns = mine_truth(run, stop_rule, number, lengths)
     if knows_count:
         del options["min_count"]
         options["top"] = len(wanted_patterns)
@@ -99,9 +99,9 @@ def release(run: Run) -> Numbers:
     if run.line.settings:
         options["settings"] = dict(run.line.settings)
     release_trial = trial(baskets, seed=run.seed, items="public", mechanism=run.line.name, **options)
-    # Relative errors run over all released patterns, of which some are not in the true top: count these too.
+    # Relative errors run over all released patterns, some of which are not in the true top: count all.
     true_counts = wanted_patterns | _count_true(baskets, release_trial.patterns)
-    score_options = {how: number, "people": len(baskets), "lengths": _span(lengths)}
+    score_options = {stop_rule: number, "people": len(baskets), "lengths": _span(lengths)}
     return _add_coverage(
         score(release_trial.patterns, true_counts, **score_options).to_dict(), release_trial.patterns, true_counts
     )
@@ -199,11 +199,11 @@ def relations(run: Run) -> Numbers:
 
 
 @lru_cache(maxsize=8)
-def _mine_relations(data: DataKey, how: Any, items: int, support: int, top: int, longest: int) -> Any:
+def _mine_relations(data: DataKey, pair_kind: Any, items: int, support: int, top: int, longest: int) -> Any:
     """Return the true relations; cached, as counting them takes longer than most protocols."""
     from discreet.exact import relations as mine_relations
 
-    return mine_relations(load_baskets(*data), how=how, items=items, support=support, top=top, longest=longest)
+    return mine_relations(load_baskets(*data), how=pair_kind, items=items, support=support, top=top, longest=longest)
 
 
 def overhead(run: Run) -> Numbers:

@@ -43,7 +43,7 @@ class TrueEstimate(Estimate):
 
 @dataclass(frozen=True, kw_only=True)
 class Truthful(SimulatedPeople):
-    """People who answer truthfully; for a person with more values than the padding, each value has a weight below 1."""
+    """Truthful people; for a person with more values than the padding, each value has a weight below 1."""
 
     def hear(self, ask: Ask, numbers: NDArray[np.uint32]) -> Estimate:
         """Return the true answers of the people of a round."""

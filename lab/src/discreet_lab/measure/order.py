@@ -38,8 +38,8 @@ def find_best(results: Results, metric: Metric, panel: str, value: str) -> froze
     means = _compute_means(results, metric, panel, value)
     if metric.name not in HIGH | LOW or len(set(means.values())) < 2:
         return frozenset()
-    first = max(means.values()) if metric.name in HIGH else min(means.values())
-    return frozenset(line for line, mean in means.items() if mean == first)
+    best_mean = max(means.values()) if metric.name in HIGH else min(means.values())
+    return frozenset(line for line, mean in means.items() if mean == best_mean)
 
 
 def describe_best(results: Results, metric: Metric) -> str:
@@ -83,9 +83,9 @@ def describe_printed(results: Results, metric: Metric) -> str:
         pairs_of_numbers = [(number, means[line]) for line, number in printed_numbers.items() if number is not None]
         gaps += [abs(number - mean) for number, mean in pairs_of_numbers]
         agreements += [
-            (first[0] < second[0]) == (first[1] < second[1]) and first[1] != second[1]
-            for first, second in combinations(pairs_of_numbers, 2)
-            if first[0] != second[0]
+            (first_pair[0] < second[0]) == (first_pair[1] < second[1]) and first_pair[1] != second[1]
+            for first_pair, second in combinations(pairs_of_numbers, 2)
+            if first_pair[0] != second[0]
         ]
     if not gaps:
         return ""

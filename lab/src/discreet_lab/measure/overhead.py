@@ -1,7 +1,7 @@
 """The cost of a protocol: seconds of devices and of the collector, bytes of reports and of questions (003, Table 2).
 
 The compiled code of the simulator makes the reports, on one core: times compare protocols on one machine, and say
-nothing about a telephone. Bytes are those of the wire format.
+nothing about a telephone. Bytes are counted in the wire format.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ def _run_once(baskets: Baskets, line: Line, options: Mapping[str, Any], seed: in
         offsets, values = ask.question.answers(baskets, people)
         answered = Answered(offsets=offsets, held=values, people=people)
         columns = ask.oracle.reports(answered, seed_of(seed, f"{ask.name}:{ask.who.start}"))
-        spent = process_time() - begun
-        devices += spent
+        elapsed = process_time() - begun
+        devices += elapsed
         group = _name_group(ask, plan)
         seconds_of_group[group], people_of_group[group] = (
-            seconds_of_group.get(group, 0.0) + spent,
+            seconds_of_group.get(group, 0.0) + elapsed,
             people_of_group.get(group, 0) + len(people),
         )
         aggregate = ask.oracle.adder.start()
@@ -104,7 +104,7 @@ def _run_once(baskets: Baskets, line: Line, options: Mapping[str, Any], seed: in
 
 
 def _name_group(ask: Ask, plan: Any) -> str:
-    """Return the group of a round: people who answer about items, the matrix, or relations."""
+    """Return the group of a round: people asked about items, the matrix, or relations."""
     if isinstance(ask.question, NumberQuestion):
         return "matrix"
     return "items" if ask.who.start < float(plan.shares[0]) * WORD else "relations"

@@ -82,17 +82,17 @@ def select_wanted(key: DataKey, question: ReleaseQuestion | SimulationQuestion) 
 
 
 @lru_cache(maxsize=8)
-def mine_top(key: DataKey, lengths: int | tuple[int, None] | None, many: int) -> dict[Codes, int]:
+def mine_top(key: DataKey, lengths: int | tuple[int, None] | None, top_count: int) -> dict[Codes, int]:
     """Return the `many` most frequent patterns of the data, with their counts."""
     from discreet.exact import mine
 
-    patterns = mine(load_baskets(*key), top=many, lengths=lengths)
+    patterns = mine(load_baskets(*key), top=top_count, lengths=lengths)
     return dict(zip(tuples_of(patterns), patterns.counts.tolist(), strict=True))
 
 
 @lru_cache(maxsize=1)
 def build_engine(key: DataKey) -> LocalEngine:
-    """Return one engine for all releases from the same data: it caches exact answers."""
+    """Return one engine for all releases from one data set: it caches exact answers."""
     baskets: Baskets = load_baskets(*key)
     return LocalEngine(baskets)
 

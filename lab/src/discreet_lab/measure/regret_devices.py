@@ -70,38 +70,45 @@ def build_reference(key: DataKey, question: SimulationQuestion) -> Reference:
     return Reference(itemsets=itemsets, near=last_count / people)
 
 
-def judge_devices(listed: ListedPatterns, wanted: WantedPatterns) -> Numbers:
+def judge_devices(patterns: ListedPatterns, wanted_patterns: WantedPatterns) -> Numbers:
     """Return the loss of an outcome, the share of right intervals, and the relative error of each wanted pattern in it.
 
     An error of less than one person counts as one person.
     """
-    listed_count = len(listed.itemsets)
-    numbers = {"found": float(listed_count), "missed": 1 - compute_cumulative_rank(listed, wanted)}
+    listed_count = len(patterns.itemsets)
+    numbers = {"found": float(listed_count), "missed": 1 - compute_cumulative_rank(patterns, wanted_patterns)}
     if listed_count:
-        numbers["covered"] = float(((listed.low <= listed.true_counts) & (listed.true_counts <= listed.high)).mean())
-    places = {itemset: place for place, itemset in enumerate(wanted.counts)}
+        numbers["covered"] = float(
+            ((patterns.low <= patterns.true_counts) & (patterns.true_counts <= patterns.high)).mean()
+        )
+    places = {itemset: place for place, itemset in enumerate(wanted_patterns.counts)}
     for itemset, released_count, true_count in zip(
-        listed.itemsets, listed.released_counts.tolist(), listed.true_counts.tolist(), strict=True
+        patterns.itemsets, patterns.released_counts.tolist(), patterns.true_counts.tolist(), strict=True
     ):
         if itemset in places:
             numbers[f"{ERROR}{places[itemset]}"] = max(abs(released_count - true_count), 1.0) / true_count
     return numbers
 
 
-def compute_cumulative_rank(listed: ListedPatterns, wanted: WantedPatterns) -> float:
+def compute_cumulative_rank(patterns: ListedPatterns, wanted_patterns: WantedPatterns) -> float:
     """Return the normalised cumulative rank, in which the order of ties does not count.
 
     With w wanted patterns, the most frequent pattern is worth w points, the next w - 1, down to 1. Patterns of equal
     count share the points of their places equally, up to the number of these places.
     """
-    counts = np.array([*wanted.counts.values(), *([wanted.last] * (wanted.many - len(wanted.counts)))])
+    counts = np.array(
+        [
+            *wanted_patterns.counts.values(),
+            *([wanted_patterns.last] * (wanted_patterns.many - len(wanted_patterns.counts))),
+        ]
+    )
     counts = np.sort(counts)[::-1]
     points: dict[int, list[int]] = {}
     for rank, count in enumerate(counts.tolist()):
-        points.setdefault(count, []).append(wanted.many - rank)
-    listed_of_count: Mapping[int, int] = Counter(np.rint(listed.true_counts).astype(np.int64).tolist())
+        points.setdefault(count, []).append(wanted_patterns.many - rank)
+    listed_of_count: Mapping[int, int] = Counter(np.rint(patterns.true_counts).astype(np.int64).tolist())
     points_reached = sum(
         min(listed_of_count.get(count, 0), len(tied_points)) * sum(tied_points) / len(tied_points)
         for count, tied_points in points.items()
     )
-    return points_reached / (wanted.many * (wanted.many + 1) / 2)
+    return points_reached / (wanted_patterns.many * (wanted_patterns.many + 1) / 2)

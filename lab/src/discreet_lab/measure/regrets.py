@@ -106,10 +106,10 @@ def _is_complete(metrics: Metrics, lines: Iterable[str], ours: str) -> bool:
 
 def _build_row(panel: str, value: str, metrics: Metrics, ours: str) -> RegretRow | None:
     """Return the row of a question to a curator; None if the default or all rivals gave no answer."""
-    missed = _select_runs(metrics, "missed", ours)
-    if ours not in missed or len(missed) < 2:
+    missed_runs = _select_runs(metrics, "missed", ours)
+    if ours not in missed_runs or len(missed_runs) < 2:
         return None
-    means = {line: fmean(numbers) for line, numbers in missed.items()}
+    means = {line: fmean(numbers) for line, numbers in missed_runs.items()}
     rivals = {line for line, mean in means.items() if mean <= means[ours] + SLACK}
 
     def compare_counts(metric: str, compare: Callable[[Runs, str], Regret]) -> Regret | None:
@@ -120,7 +120,7 @@ def _build_row(panel: str, value: str, metrics: Metrics, ours: str) -> RegretRow
     return RegretRow(
         data=panel,
         question=ReleaseQuestion.parse(value),
-        missed=regret_of(missed, ours),
+        missed=regret_of(missed_runs, ours),
         median=compare_counts("median_error", ratio_of),
         high=compare_counts("high_error", ratio_of),
         confidence=compare_counts("confidence_error", regret_of),
@@ -131,16 +131,16 @@ def _build_row(panel: str, value: str, metrics: Metrics, ours: str) -> RegretRow
 
 def _build_devices_row(panel: str, value: str, metrics: Metrics, ours: str, cheats: set[str]) -> RegretRow | None:
     """Return the row of a question to devices; a line that uses the truth is shown, and never a rival."""
-    missed = _select_runs(metrics, "missed", ours)
-    reference_misses = [fmean(missed.pop(line)) for line in sorted(cheats) if line in missed]
-    if ours not in missed or len(missed) < 2:
+    missed_runs = _select_runs(metrics, "missed", ours)
+    reference_misses = [fmean(missed_runs.pop(line)) for line in sorted(cheats) if line in missed_runs]
+    if ours not in missed_runs or len(missed_runs) < 2:
         return None
     right_intervals, intervals = _count_intervals(metrics, ours)
     return RegretRow(
         data=panel,
         question=SimulationQuestion.parse(value),
-        missed=regret_of(missed, ours),
-        common=_compare_common(metrics, ours, [line for line in missed if line != ours]),
+        missed=regret_of(missed_runs, ours),
+        common=_compare_common(metrics, ours, [line for line in missed_runs if line != ours]),
         reference=reference_misses[0] if reference_misses else None,
         held=right_intervals,
         intervals=intervals,
@@ -170,7 +170,7 @@ def _compare_common(metrics: Metrics, ours: str, rivals: Sequence[str]) -> Regre
         return None
     ratios = {line: [rival_error / own_error for own_error, rival_error in pairs] for line, pairs in medians.items()}
     ratio_regret = ratio_of({ours: [1.0] * len(seeds), **ratios}, ours)
-    # The shown errors are those of the nearest protocol.
+    # The shown errors are of the nearest protocol.
     nearest = min(ratios, key=lambda line: fmean(log(ratio) for ratio in ratios[line]))
     own_error, rival_error = zip(*medians[nearest], strict=True)
     return replace(ratio_regret, ours=exp(fmean(map(log, own_error))), best=exp(fmean(map(log, rival_error))))

@@ -29,7 +29,7 @@ _MARKS = (
     "M0-4.2L1.1-1.4L4-1.3L1.7.5L2.5 3.4L0 1.8L-2.5 3.4L-1.7.5L-4-1.3L-1.1-1.4Z",
 )
 _PANEL_WIDTH, _BOX_HEIGHT = 256, 132  # the panel with its margins; the box of its lines
-_LEFT, _RIGHT, _ABOVE, _BELOW = 40, 12, 34, 40
+_LEFT_MARGIN, _RIGHT, _ABOVE, _BELOW = 40, 12, 34, 40
 _MARGIN = 20  # for the label of the vertical axis, left of the first panel of a row
 _LETTER_WIDTH = 6.0  # the mean width of a letter at 11 points
 
@@ -200,12 +200,12 @@ class _Sheet:
         self.top += 24
         for start in range(0, len(group.panels), columns):
             for column, panel in enumerate(group.panels[start : start + columns]):
-                self.draw_panel(panel, _MARGIN + column * _PANEL_WIDTH + _LEFT, self.top + _ABOVE)
+                self.draw_panel(panel, _MARGIN + column * _PANEL_WIDTH + _LEFT_MARGIN, self.top + _ABOVE)
             self.top += _ABOVE + _BOX_HEIGHT + _BELOW
 
     def draw_panel(self, panel: Panel, left: float, top: float) -> None:
         """Draw one panel with its axes; `left` and `top` are the corner of the box of its lines."""
-        right, bottom = left + _PANEL_WIDTH - _LEFT - _RIGHT, top + _BOX_HEIGHT
+        right, bottom = left + _PANEL_WIDTH - _LEFT_MARGIN - _RIGHT, top + _BOX_HEIGHT
         title = _split_title(panel.title)
         for number, line in enumerate(title):
             self.add_text((left + right) / 2, top - 8 - 13 * (len(title) - 1 - number), line, 'text-anchor="middle"')
@@ -228,7 +228,7 @@ class _Sheet:
                 text_end = center + half_width + 3
         self.rules.append(f"M{left:g} {bottom:g}H{right:g}")
         self.add_text((left + right) / 2, bottom + 29, panel.across, 'text-anchor="middle"')
-        if left == _MARGIN + _LEFT:
+        if left == _MARGIN + _LEFT_MARGIN:
             rotation = f'text-anchor="middle" transform="rotate(-90 14 {(top + bottom) / 2:g})"'
             self.add_text(14, (top + bottom) / 2, _shorten(panel.up, _BOX_HEIGHT + _ABOVE), rotation)
         step = min(8.0, 1.6 * side_space / len(panel.curves)) if panel.curves else 0.0

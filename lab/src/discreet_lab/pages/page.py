@@ -54,7 +54,7 @@ def write_page(
     folder
         The directory of the page; made if it is missing.
     quick
-        Whether the results are those of the quick setting; the page says so.
+        Whether the results are of the quick setting; the page says so.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{paper}.md"

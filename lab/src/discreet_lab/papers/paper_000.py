@@ -84,7 +84,7 @@ TABLE_3 = {
         "4": (4.00, 4.00, 4.50, 5.04, 5.82, 6.51),
     },
 }
-SPENT = Metric(name="epsilon", label="ε'")
+SPENT_EPSILON = Metric(name="epsilon", label="ε'")
 PADDING = Axis(of="padding", label="ℓ", values=PADS)
 DELTA = Axis(of="delta", label="δ", values=tuple(TABLE_3))
 BUDGETS = Axis(of="epsilon", label="ε", values=("0.1", "0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4"))
@@ -100,7 +100,7 @@ def _curves(name: str) -> tuple[Line, ...]:
 
 def _printed(panel: str, table: Mapping[str, tuple[float, ...]]) -> dict[tuple[str, str, str, str], float]:
     return {
-        (panel, f"ε = {epsilon}", str(pad), SPENT.name): number
+        (panel, f"ε = {epsilon}", str(pad), SPENT_EPSILON.name): number
         for epsilon, row in table.items()
         for pad, number in zip(PADS, row, strict=True)
     }
@@ -116,7 +116,7 @@ AMPLIFICATION = (
         lines=_rows("amplified"),
         axis=PADDING,
         measure="formula",
-        metrics=(SPENT,),
+        metrics=(SPENT_EPSILON,),
         repeats=1,
         printed=_printed("", TABLE_2),
     ),
@@ -129,7 +129,7 @@ AMPLIFICATION = (
         lines=_curves("amplified"),
         axis=BUDGETS,
         measure="formula",
-        metrics=(SPENT,),
+        metrics=(SPENT_EPSILON,),
         repeats=1,
         differs=_AXIS,
     ),
@@ -143,7 +143,7 @@ AMPLIFICATION = (
         axis=PADDING,
         over=DELTA,
         measure="formula",
-        metrics=(SPENT,),
+        metrics=(SPENT_EPSILON,),
         repeats=1,
         differs="Theorem 5 taken at its word allows more than is printed in 13 of the 60 places.",
         printed={
@@ -160,7 +160,7 @@ AMPLIFICATION = (
         axis=BUDGETS,
         over=DELTA,
         measure="formula",
-        metrics=(SPENT,),
+        metrics=(SPENT_EPSILON,),
         repeats=1,
         differs=_AXIS,
     ),

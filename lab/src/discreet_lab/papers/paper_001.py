@@ -25,7 +25,7 @@ PRINTED = {
     "size_oracle": "olh",
     "robust": False,
 }
-OFF = {
+SETTINGS_WITHOUT = {
     "PWC": {"path_weight": "1"},
     "CCI": {"inference": "none"},
     "NPB": {"balance": "none"},
@@ -44,7 +44,7 @@ TOP = Axis(of="top", label="k", values=(20, 40, 60, 80, 100))
 
 _AXIS = "The figures are pictures without numbers, so the points of the axis are ours. Five repeats; the paper has 20."
 _PART = "BMS-POS and Kosarak are parts, drawn from with replacement until there are as many people as in the paper."
-_MADE = (
+_SYNTHETIC_DATA = (
     "Of the synthetic set people and items are stated: the rest is the default of IBM's generator, but patterns of 5."
 )
 _FORMS = (
@@ -56,7 +56,7 @@ _FORMS = (
 def optimised(*uses: str, printed: bool = True) -> Line:
     """Return LDP-FPMiner with some optimisations only."""
     settings: dict[str, object] = dict(PRINTED) if printed else {}
-    for optimisation, settings_without in OFF.items():
+    for optimisation, settings_without in SETTINGS_WITHOUT.items():
         if optimisation not in uses:
             settings |= settings_without
     form = "" if printed else ", corrected"
@@ -101,7 +101,7 @@ EXPERIMENTS = (
         measure="simulation",
         repeats=5,
         metrics=(RANK, ERROR),
-        differs=f"{_FORMS} {_PART} {_MADE} {_AXIS}",
+        differs=f"{_FORMS} {_PART} {_SYNTHETIC_DATA} {_AXIS}",
     ),
     Experiment(
         name="001-figure-5",
@@ -120,7 +120,7 @@ EXPERIMENTS = (
         measure="simulation",
         repeats=5,
         metrics=(RANK, ERROR),
-        differs=f"{_FORMS} {_PART} {_MADE} {_AXIS}",
+        differs=f"{_FORMS} {_PART} {_SYNTHETIC_DATA} {_AXIS}",
     ),
     Experiment(
         name="001-figure-6",
@@ -136,7 +136,7 @@ EXPERIMENTS = (
         measure="simulation",
         repeats=5,
         metrics=(RANK, ERROR),
-        differs=f"{_FORMS} {_PART} {_MADE} {_AXIS}",
+        differs=f"{_FORMS} {_PART} {_SYNTHETIC_DATA} {_AXIS}",
     ),
     _optimisations(
         "001-figure-7",

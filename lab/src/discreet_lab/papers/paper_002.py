@@ -16,13 +16,13 @@ _PART = "BMS-POS is a part, drawn from with replacement until there are as many 
 _RELATION = (
     "Top-K is private against replacing a person, as it was published; all others against adding or removing one."
 )
-_READ = "The thresholds are ours: the paper's are in its figures alone."
+_THRESHOLDS_NOTE = "The thresholds are ours: the paper's are in its figures alone."
 # The paper's own form of the estimates of algorithm 3, and its bound on the sensitivity.
 PRINTED = {"keep": "uniform", "keep_items": "uniform", "bound": "binomial"}
 NAIVE = Line(label="naive (algorithm 6)", name="truncated-naive", settings={"bound": "binomial"})
 SMART = Line(label="smart truncating", name="truncated", settings=PRINTED | {"double_standards": False})
 DOUBLE = Line(label="double standards", name="truncated", settings=PRINTED | {"smart": False})
-BOTH = Line(label="both (algorithm 5)", name="truncated", settings=PRINTED)
+BOTH_HEURISTICS = Line(label="both (algorithm 5)", name="truncated", settings=PRINTED)
 
 
 SETS = (
@@ -100,7 +100,8 @@ EXPERIMENTS = (
         ),
         repeats=1,
         differs=(
-            f"The search and its input are those of errata C1 and C2: the printed ones are not private. {_PART} {_READ}"
+            "The search and its input are those of errata C1 and C2: the printed ones are not private. "
+            f"{_PART} {_THRESHOLDS_NOTE}"
         ),
     ),
     Experiment(
@@ -128,7 +129,7 @@ EXPERIMENTS = (
         asked={"epsilon": "0.25", "scored": 1},
         measure="release",
         metrics=(F_SCORE,),
-        differs=f"Errata C3 and C4 are fixed everywhere. {_RELATION} {_PART} {_READ}",
+        differs=f"Errata C3 and C4 are fixed everywhere. {_RELATION} {_PART} {_THRESHOLDS_NOTE}",
     ),
     Experiment(
         name="002-section-4",
@@ -160,7 +161,7 @@ EXPERIMENTS = (
         ),
         data=ITEMSETS,
         lines=(
-            BOTH,
+            BOTH_HEURISTICS,
             Line(label="DiffPart", name="diffpart"),
             Line(label="`truncated` by default", name="truncated"),
             Line(label="`privbasis`", name="privbasis"),
@@ -173,7 +174,7 @@ EXPERIMENTS = (
         metrics=(F_SCORE, Metric(name="published", label="baskets published", digits=0)),
         differs=(
             "Errata C1 to C13 are fixed. The constants of DiffPart are not stated: those here publish about as many"
-            f" baskets of BMS-WebView-2 as the paper reports. {_PART} {_READ}"
+            f" baskets of BMS-WebView-2 as the paper reports. {_PART} {_THRESHOLDS_NOTE}"
         ),
     ),
     Experiment(
@@ -190,13 +191,16 @@ EXPERIMENTS = (
             Line(label="neither", name="truncated", settings=PRINTED | {"smart": False, "double_standards": False}),
             SMART,
             DOUBLE,
-            BOTH,
+            BOTH_HEURISTICS,
         ),
         axis=THRESHOLD,
         asked={"epsilon": "1"},
         measure="release",
         metrics=(F_SCORE,),
-        differs=f"Lengths to cut to come from released numbers, not from tuning on the raw data (C5). {_PART} {_READ}",
+        differs=(
+            "Lengths to cut to come from released numbers, not from tuning on the raw data (C5). "
+            f"{_PART} {_THRESHOLDS_NOTE}"
+        ),
     ),
     Experiment(
         name="002-figure-6",
@@ -212,7 +216,7 @@ EXPERIMENTS = (
             NAIVE,
             SMART,
             DOUBLE,
-            BOTH,
+            BOTH_HEURISTICS,
             Line(
                 label="top-K, told K",
                 name="exponential",
@@ -223,6 +227,6 @@ EXPERIMENTS = (
         asked={"epsilon": "1", "scored": 2},
         measure="release",
         metrics=(F_SCORE, PRECISION, RECALL),
-        differs=f"{_RELATION} {_PART} {_READ}",
+        differs=f"{_RELATION} {_PART} {_THRESHOLDS_NOTE}",
     ),
 )

@@ -43,12 +43,14 @@ _FORMS = (
 _NO_TABLES = "CALM is left out: a table of items says nothing about which of two comes first."
 
 
-def _lines(how: How, **more: Any) -> tuple[Line, ...]:
-    protocol_of_label = list_protocols(how, **more)
+def _lines(pair_kind: How, **options: Any) -> tuple[Line, ...]:
+    protocol_of_label = list_protocols(pair_kind, **options)
     return tuple(as_line(label, protocol_of_label[label]) for label in _COMPARED if label in protocol_of_label)
 
 
-def _figure(number: int, shows: str, title: str, says: str, next_claim: str, data: Data, how: How, **more: Any) -> Any:
+def _figure(
+    number: int, shows: str, title: str, says: str, next_claim: str, data: Data, pair_kind: How, **more: Any
+) -> Any:
     """Return the two experiments of a figure: over epsilon, and over k_s."""
     chains = bool(more)
     options: dict[str, Any] = TOP | ({"longest": 3} if chains else {})
@@ -60,7 +62,7 @@ def _figure(number: int, shows: str, title: str, says: str, next_claim: str, dat
         title=f"{title}, over ε (k = 64, k_s = 1,600, k_c = 32)",
         says=says,
         data=(data,),
-        lines=_lines(how, **more),
+        lines=_lines(pair_kind, **more),
         axis=EPSILON,
         asked=options,
         measure="relations",
@@ -109,10 +111,10 @@ ASSOCIATION = Experiment(
         " here it is the items."
     ),
     printed={
-        (data.shown, label, "", metric.name): numbers[3 * place + which]
+        (data.shown, label, "", metric.name): numbers[3 * place + metric_index]
         for label, numbers in TABLE_3.items()
         for place, data in enumerate((RETAIL, RETAIL_STAR))
-        for which, metric in enumerate(METRICS)
+        for metric_index, metric in enumerate(METRICS)
     },
 )
 
@@ -139,9 +141,9 @@ ITEMS = Experiment(
     ),
 )
 
-_GIVEN = {"how": "given"}
-PRIVATE = Line(label="LDP-RM", name="relations", settings=_GIVEN | {"form": "printed"})
-CORRECTED = Line(label="`relations`", name="relations", settings=_GIVEN)
+_GIVEN_PAIRS = {"how": "given"}
+PRIVATE = Line(label="LDP-RM", name="relations", settings=_GIVEN_PAIRS | {"form": "printed"})
+CORRECTED = Line(label="`relations`", name="relations", settings=_GIVEN_PAIRS)
 ABLATION = Experiment(
     name="003-e11",
     paper="003",
@@ -173,7 +175,7 @@ SINGLE = replace(
     title="with and without rounds, over ε",
     says="LDP-RM is significantly better than LDP-RM*, which does not iterate.",
     lines=tuple(
-        Line(label=label, name="relations", settings=_GIVEN | settings)
+        Line(label=label, name="relations", settings=_GIVEN_PAIRS | settings)
         for label, settings in (
             ("LDP-RM", {"form": "printed"}),
             ("LDP-RM*, one round", {"form": "printed", "rounds": 1}),

@@ -16,7 +16,7 @@ FIMI = (
     Data(name="T10I4D100K"),
     Data(name="quest-T40I10D100K", label="T40I10D100K (made up)"),
 )
-MISSED = Metric(name="false_negative_rate", label="missed", share=True)
+MISSED_SHARE = Metric(name="false_negative_rate", label="missed", share=True)
 GAMMA = Metric(name="gamma_share", label="γ / f_K")
 ETA = Metric(name="eta_share", label="η / f_K")
 SAYS = Metric(name="says", label="the promise says something", share=True, digits=0)
@@ -38,7 +38,7 @@ BOUNDS = (
 EPSILON = Axis(of="epsilon", label="ε", values=("0.08", "0.2", "0.6", "1.4", "4"), logarithmic=True)
 TOP = Axis(of="top", label="K", values=(10, 25, 50, 75, 100))
 LENGTH = Axis(of="lengths", label="items", values=(2, 3, 4, 5, 6))
-_USUAL = {"epsilon": "1.4", "top": 10, "lengths": 3}
+_DEFAULT_QUESTION = {"epsilon": "1.4", "top": 10, "lengths": 3}
 _RELATION = "*As published* is private against replacing a person, *add/remove* against adding or removing one."
 _TWICE = "The axis is ε, twice the ε/2 that the paper draws."
 _PROMISED = "γ with the ln(2K/ρ) of theorem 2 (E2)."
@@ -46,7 +46,7 @@ _PROMISED = "γ with the ln(2K/ρ) of theorem 2 (E2)."
 
 def _drop_option(name: str) -> dict[str, object]:
     """Return the options without the parameter of the axis."""
-    return {word: value for word, value in _USUAL.items() if word != name}
+    return {word: value for word, value in _DEFAULT_QUESTION.items() if word != name}
 
 
 def _build_bound(name: str, shows: str, title: str, says: str, axis: Axis, metrics: tuple[Metric, ...]) -> Experiment:
@@ -79,7 +79,7 @@ def _build_missed(name: str, shows: str, title: str, says: str, axis: Axis, *our
         axis=axis,
         asked=_drop_option(axis.of),
         measure="release",
-        metrics=(MISSED,),
+        metrics=(MISSED_SHARE,),
         differs=(
             f"{_TWICE if axis is EPSILON else ''} {_RELATION} {_DATA} So is T40I10D100K, where mining takes minutes."
         ),
@@ -182,7 +182,7 @@ EXPERIMENTS = (
         axis=Axis(of="lengths", label="items", values=(1, 2, 3, 4, 5, 6)),
         asked={"fraction": 0.02},
         measure="release",
-        metrics=(MISSED, Metric(name="precision", label="precision", share=True)),
+        metrics=(MISSED_SHARE, Metric(name="precision", label="precision", share=True)),
         differs=(
             f"{_RELATION} The table is made up after its description. The paper takes the numbers of DET-GD and RAN-GD"
             " from their article; here they are run. They are local: nobody has to be trusted with the records."

@@ -41,10 +41,10 @@ LOCAL = (
 _C = {data.name: data for data in CURATOR}
 _L = {data.name: data for data in LOCAL}
 
-MISSED = Metric(name="false_negative_rate", label="missed", share=True)
+MISSED_SHARE = Metric(name="false_negative_rate", label="missed", share=True)
 RANK = Metric(name="cumulative_rank", label="NCR", share=True)
 F_SCORE = Metric(name="f_score", label="F-score", share=True)
-OFF = Metric(name="median_relative_error", label="median relative error", digits=3)
+MEDIAN_ERROR = Metric(name="median_relative_error", label="median relative error", digits=3)
 SQUARED = Metric(name="support_squared_error", label="squared error of supports of hits", logarithmic=True)
 COVERED = Metric(name="covered", label="intervals that hold the true count", share=True)
 
@@ -59,8 +59,8 @@ PROTOCOLS = (
     Line(label="`adept`", name="adept"),
 )
 # An upper mark: the question is about the true top, so that no report is spent on the search.
-KNOWN = Line(label="the true top, asked once", name="reference", cheats=True)
-WITHOUT = (
+TRUE_TOP = Line(label="the true top, asked once", name="reference", cheats=True)
+REDUCED_PROTOCOLS = (
     Line(label="`adept`", name="adept"),
     Line(label="one item of the basket each", name="adept", settings={"oracle": "grr-or-olh"}),
     Line(label="a first padding of 1", name="adept", settings={"first_padding": 1}),
@@ -122,9 +122,9 @@ TOP = Experiment(
     axis=EPSILONS,
     asked={"top": 100},
     measure="release",
-    metrics=(MISSED, RANK, OFF, COVERED),
+    metrics=(MISSED_SHARE, RANK, MEDIAN_ERROR, COVERED),
     goals=tuple(
-        Goal(panel=_C[name].shown, line="`auto`", value="0.5", metric=MISSED.name, at_most=goal)
+        Goal(panel=_C[name].shown, line="`auto`", value="0.5", metric=MISSED_SHARE.name, at_most=goal)
         for name, goal in _TOP.items()
     ),
 )
@@ -153,7 +153,7 @@ SETTINGS = (
         shows="Top 400",
         title="the 400 most frequent patterns of any length, pure epsilon",
         asked={"top": 400},
-        metrics=(MISSED, OFF),
+        metrics=(MISSED_SHARE, MEDIAN_ERROR),
         repeats=5,
         goals=(),
     ),
@@ -164,7 +164,7 @@ SETTINGS = (
         shows="Top 100 with a delta",
         title="the hundred most frequent patterns of any length, δ = 1e-6",
         asked={"top": 100, "delta": "1e-6"},
-        metrics=(MISSED, OFF, COVERED),
+        metrics=(MISSED_SHARE, MEDIAN_ERROR, COVERED),
         repeats=5,
         goals=(),
     ),
@@ -176,7 +176,7 @@ SETTINGS = (
         title="the fifty most frequent patterns of three items",
         data=tuple(_C[name] for name in ("retail", "BMS-WebView-1", "mushroom", "BMS-POS_275k")),
         asked={"top": 50, "lengths": 3},
-        metrics=(MISSED,),
+        metrics=(MISSED_SHARE,),
         goals=(),
     ),
     replace(
@@ -187,7 +187,7 @@ SETTINGS = (
         title="the fifty most frequent pairs",
         data=tuple(_C[name] for name in ("retail", "BMS-WebView-1", "mushroom", "BMS-POS_275k")),
         asked={"top": 50, "lengths": 2},
-        metrics=(MISSED,),
+        metrics=(MISSED_SHARE,),
         goals=(),
     ),
     Experiment(
@@ -206,7 +206,7 @@ SETTINGS = (
         axis=Axis(of="fraction", label="threshold", values=()),
         asked={"epsilon": "0.25", "lengths": 1},
         measure="release",
-        metrics=(F_SCORE, OFF, COVERED),
+        metrics=(F_SCORE, MEDIAN_ERROR, COVERED),
         goals=(
             *(
                 Goal(panel=_C["BMS-POS_275k"].shown, line="`auto`", value=value, metric=F_SCORE.name, at_least=0.97)
@@ -236,7 +236,7 @@ SETTINGS = (
         axis=Axis(of="fraction", label="threshold", values=()),
         over=Axis(of="epsilon", label="ε", values=("0.25", "1")),
         measure="release",
-        metrics=(F_SCORE, OFF, COVERED),
+        metrics=(F_SCORE, MEDIAN_ERROR, COVERED),
         goals=(
             *(
                 Goal(
@@ -277,7 +277,7 @@ ABLATIONS = replace(
     says="Each mechanism as it is, and with one setting changed; at the end what `auto` makes of them.",
     data=CURATOR[:5],
     lines=tuple(Line(label=label, name=name, settings=settings) for label, name, settings in _CHANGED),
-    metrics=(MISSED, OFF, COVERED),
+    metrics=(MISSED_SHARE, MEDIAN_ERROR, COVERED),
     repeats=5,
     differs=(
         "Only what has a setting can be changed here. Shares of the budget, how often `clipped` counts again, its"
@@ -293,11 +293,11 @@ ADEPT = Experiment(
     title="the 64 most frequent patterns of any length, one report a person",
     says="The papers' protocols and ours at equal epsilon; every report is made.",
     data=LOCAL,
-    lines=(*PROTOCOLS, KNOWN),
+    lines=(*PROTOCOLS, TRUE_TOP),
     axis=LOCAL_EPSILONS,
     asked={"top": 64, "speed": "person"},
     measure="simulation",
-    metrics=(RANK, F_SCORE, OFF, SQUARED, COVERED),
+    metrics=(RANK, F_SCORE, MEDIAN_ERROR, SQUARED, COVERED),
     goals=tuple(
         Goal(panel=_L[name].shown, line="`adept`", value=value, metric=RANK.name, at_least=goal)
         for name, goals in _RANKS.items()
@@ -312,9 +312,9 @@ LOCAL_SETTINGS = (
         shows="Local, top 64 of two items and more",
         title="the 64 most frequent patterns of two items and more",
         asked={"top": 64, "least": 2},
-        lines=(*PROTOCOLS[1:], KNOWN),
+        lines=(*PROTOCOLS[1:], TRUE_TOP),
         axis=LOCAL_ENDS,
-        metrics=(RANK, F_SCORE, OFF),
+        metrics=(RANK, F_SCORE, MEDIAN_ERROR),
         says="The same, of longer patterns; what reports add up to is drawn.",
         repeats=5,
         goals=(),
@@ -325,9 +325,9 @@ LOCAL_SETTINGS = (
         shows="Local, top 100",
         title="the hundred most frequent patterns of any length",
         asked={"top": 100},
-        lines=(*PROTOCOLS, KNOWN),
+        lines=(*PROTOCOLS, TRUE_TOP),
         axis=LOCAL_ENDS,
-        metrics=(RANK, F_SCORE, OFF),
+        metrics=(RANK, F_SCORE, MEDIAN_ERROR),
         says="The same for 100; what reports add up to is drawn.",
         repeats=5,
         goals=(),
@@ -339,8 +339,8 @@ LOCAL_SETTINGS = (
         title="`adept` with one of its parts left out",
         asked={"top": 64},
         data=LOCAL[:4],
-        lines=WITHOUT,
-        metrics=(RANK, F_SCORE, OFF, COVERED),
+        lines=REDUCED_PROTOCOLS,
+        metrics=(RANK, F_SCORE, MEDIAN_ERROR, COVERED),
         says="Every line leaves out one part; what reports add up to is drawn.",
         repeats=5,
         goals=(),

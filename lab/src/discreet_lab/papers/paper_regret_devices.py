@@ -13,7 +13,7 @@ from dataclasses import replace
 from ..data.set_aside import FOR_DEVICES
 from ..run.experiment import Axis, Data, Experiment, Line, Metric
 from ..run.questions import list_simulations, select_simulations
-from .paper_ours import ASIDE, KNOWN, LOCAL
+from .paper_ours import ASIDE, LOCAL, TRUE_TOP
 
 TITLE = "Regret among devices: the default beside the best protocol"
 
@@ -37,7 +37,7 @@ REGRET_DEVICES = Experiment(
     data=tuple(replace(data, values=select_simulations(turn)) for turn, data in enumerate(FITTED)),
     lines=(
         *(Line(label=f"`{name}`", name=name) for name in PROTOCOLS),
-        KNOWN,
+        TRUE_TOP,
     ),
     axis=Axis(of="question", label="question", values=select_simulations(0)),
     measure="regret-devices",

@@ -1,1 +1,1 @@
-"""Experiments, their runs with seeds, and stored results, of which only those of changed code run again."""
+"""Experiments, their runs with seeds, and stored results, of which only results of changed code run again."""

@@ -47,10 +47,10 @@ def _check_names(cell: Cell, names: Iterable[str], known_names: frozenset[str], 
     """Raise for the first unknown name, with the nearest known name."""
     for name in names:
         if name not in known_names:
-            near = get_close_matches(name, sorted(known_names), 1)
+            similar = get_close_matches(name, sorted(known_names), 1)
             raise MisuseError(
                 f"{cell.experiment.name} asks for {name!r}, which {subject} does not know; it knows "
-                f"{', '.join(sorted(known_names)) or 'none'}.{f' Did you mean {near[0]}?' if near else ''}"
+                f"{', '.join(sorted(known_names)) or 'none'}.{f' Did you mean {similar[0]}?' if similar else ''}"
             )
 
 

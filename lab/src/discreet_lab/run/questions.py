@@ -1,7 +1,7 @@
 """Questions as points of an axis: one line of text that can be typed and parsed.
 
 `top=10 lengths=2 epsilon=0.5 delta=1e-6` is a top ten of pairs. `over=100 epsilon=1` asks for all patterns over a
-threshold: the count of the hundredth most frequent one, so that a threshold means the same on every data set.
+threshold: the count of the hundredth most frequent one, so that a threshold has one meaning on every data set.
 Both are for a curator. `top=64 least=2 epsilon=1` is for devices: the top 64 of two items and more.
 """
 
@@ -133,8 +133,8 @@ def list_simulations() -> tuple[str, ...]:
     40
     """
     return tuple(
-        str(SimulationQuestion(top=top, least=least, epsilon=epsilon))
-        for top, least, epsilon in product(SIMULATED_TOPS, LEASTS, SIMULATED_EPSILONS)
+        str(SimulationQuestion(top=top, least=min_length, epsilon=epsilon))
+        for top, min_length, epsilon in product(SIMULATED_TOPS, LEASTS, SIMULATED_EPSILONS)
     )
 
 
@@ -151,11 +151,11 @@ def select_simulations(turn: int) -> tuple[str, ...]:
     return tuple(
         str(
             SimulationQuestion(
-                top=top, least=least, epsilon=SIMULATED_EPSILONS[(top_place + 2 * length_place + turn) % 4]
+                top=top, least=min_length, epsilon=SIMULATED_EPSILONS[(top_place + 2 * length_place + turn) % 4]
             )
         )
         for top_place, top in enumerate(SIMULATED_TOPS)
-        for length_place, least in enumerate(LEASTS)
+        for length_place, min_length in enumerate(LEASTS)
     )
 
 
@@ -194,4 +194,4 @@ def select_questions(turn: int) -> tuple[str, ...]:
 
 def _list_targets() -> Iterator[dict[str, int]]:
     yield from ({"top": top} for top in TOPS)
-    yield from ({"over": over} for over in OVERS)
+    yield from ({"over": threshold_rank} for threshold_rank in OVERS)

@@ -93,7 +93,7 @@ def run(
 ) -> list[Results]:
     """Run experiments, and return their results.
 
-    A run does not repeat if its code, data and question are equal to those of its result in `folder`.
+    A run does not repeat if its code, data and question equal the stored ones of its result in `folder`.
 
     Parameters
     ----------
@@ -249,24 +249,24 @@ def run_cell(cell: Cell, missing: Mapping[int, str]) -> list[Row] | str:
     return rows
 
 
-def keys_of(cell: Cell, seeds: Iterable[int], known: dict[Any, Any] | None = None) -> dict[int, str]:
+def keys_of(cell: Cell, seeds: Iterable[int], identities: dict[Any, Any] | None = None) -> dict[int, str]:
     """Return a hash of all that the numbers of each run of a cell depend on, by seed.
 
     `known` caches the identities of data and code, which the cells of an experiment share.
     """
-    known = {} if known is None else known
+    identities = {} if identities is None else identities
     data, code = (cell.data,), (cell.experiment.measure, cell.line.name)
-    if data not in known:
-        known[data] = None if cell.data is None else _identify_data(cell.data)
-    if code not in known:
+    if data not in identities:
+        identities[data] = None if cell.data is None else _identify_data(cell.data)
+    if code not in identities:
         used_modules, excluded_modules = list_modules(cell)
-        known[code] = fingerprint(*used_modules, excluded=excluded_modules)
+        identities[code] = fingerprint(*used_modules, excluded=excluded_modules)
     dependencies = {
         "measure": cell.experiment.measure,
-        "data": known[data],
+        "data": identities[data],
         "line": [cell.line.name, dict(cell.line.settings)],
         "asked": dict(cell.asked),
-        "code": known[code],
+        "code": identities[code],
     }
     dependency_texts = {seed: json.dumps(dependencies | {"seed": seed}, sort_keys=True, default=str) for seed in seeds}
     return {seed: hashlib.sha256(text.encode()).hexdigest() for seed, text in dependency_texts.items()}
@@ -293,7 +293,7 @@ def _identify_data(data: Data) -> list[Any]:
 def _save_results(store: Store, plans: Mapping[str, _Plan], changed: set[str]) -> None:
     """Write the rows of the changed experiments, beside stored rows of other data, lines or points.
 
-    Stored rows of older code at the same point are dropped, so that files do not grow with each change.
+    Stored rows of older code at an equal point are dropped, so that files do not grow with each change.
     """
     for name in sorted(changed):
         rows = [row for rows_of_key in plans[name].rows.values() for row in rows_of_key]
