@@ -150,6 +150,7 @@ def holds_result(path: str | os.PathLike[str]) -> bool:
     """Return whether the start of a file, or its metadata, looks like a result that :func:`load` reads."""
     file = Path(path)
     form = find_format(file, "rows")
+    # A folder may have the suffix of a result, and data sets of several files do.
     if form is None or not file.is_file():
         return False
     try:

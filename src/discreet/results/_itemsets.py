@@ -109,6 +109,7 @@ class Itemsets:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        # Each name is rendered once, however many itemsets have it.
         used_codes, places = np.unique(self.codes, return_inverse=True)
         texts = [json.dumps(label, ensure_ascii=False) for label in vocabulary.take(used_codes).to_pylist()]
         values = pa.array(texts, pa.large_string()).take(as_arrow(places))

@@ -441,6 +441,7 @@ def _build(path: Path, kind: str, columns: dict[str, Any], header: dict[str, Any
     absent = [name for name in required_columns(kind) if name not in columns]
     if absent:
         raise InputError(f"{path} has no column {absent[0]!r}; it has {', '.join(columns)}.")
+    # Rows are columns already: the header alone is checked, so that its limits do not depend on their number.
     fields = _with_people_names({name: value for name, value in header.items() if name != kind})
     check_header(path, fields)
     people, unit = fields["people"], fields["unit"]

@@ -55,6 +55,7 @@ class StatedGuarantee:
         for name, text in fields_given.items():
             if not isinstance(text, str):
                 raise InputError(f"{place}: {name!r} of its guarantee is {brief_text(text)}, but it must be text.")
+        # Exact fractions: a sum of floats could promise less than it costs.
         fields_given |= {name: _parse_loss(name, details.pop(name), place) for name in _LOSSES if name in details}
         return cls(**fields_given, details=details)
 

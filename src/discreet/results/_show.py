@@ -100,6 +100,7 @@ def malicious_share(result: Patterns | Rules) -> str | None:
 def promise_lines(result: Patterns | Rules) -> list[str]:
     """Return the lines below the headline: a warning about noise, the guarantee, the mark of a simulation."""
     provenance = result.provenance or Provenance()
+    # Intervals that allow for made-up reports are wide on purpose, so the advice against noise would mislead.
     share = malicious_share(result)
     lines = [DROWNED] if share is None and isinstance(result, Patterns) and drowned(result) else []
     if share is not None:
