@@ -46,7 +46,7 @@ GEOMETRY_POWER = 6  # from this one on, `geometry`
 def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
     """Yield the reports and the number of holders of each item, block by block."""
     from discreet.kernels import in_threads, threads
-    from discreet.local import Answered
+    from discreet.local import SimulatedAnswers
 
     law = np.cumsum(1 / np.arange(1, items + 1))
 
@@ -57,7 +57,7 @@ def blocks(oracle: Any, people: int, items: int) -> Iterator[tuple[Any, Any]]:
         is_first = np.ones(rows.shape, bool)
         is_first[:, 1:] = rows[:, 1:] != rows[:, :-1]
         offsets, held_items = np.concatenate(([0], np.cumsum(is_first.sum(1)))), rows[is_first]
-        answered = Answered(offsets=offsets, held=held_items, people=np.arange(start, start + block_people))
+        answered = SimulatedAnswers(offsets=offsets, values=held_items, people=np.arange(start, start + block_people))
         return oracle.reports(answered, 7), np.bincount(held_items, minlength=items)
 
     starts = range(0, people, BLOCK)
@@ -81,7 +81,7 @@ def measure_row(reports: int, items: int, folder: Path, hash_token: str) -> dict
     """Return a row of the table."""
     from discreet.collector import add_up_files, list_report_files, save_reports, sum_blocks, sum_files
     from discreet.local.oracle_steps import make
-    from discreet.local.study import Ask, CandidateList, Which, Who
+    from discreet.local.study import Ask, CandidateList, CandidateQuestion, PeopleGroup
 
     name = hash_token if items < 10**GEOMETRY_POWER else "geometry"
     plain: Any = make(name, Fraction(1), items, pad=PADS[name])
@@ -100,7 +100,7 @@ def measure_row(reports: int, items: int, folder: Path, hash_token: str) -> dict
             counts += holder_counts
             yield oracle.codec.pack(columns)
 
-    ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(items)), oracle=oracle)
+    ask = Ask(name="", group=PeopleGroup(0, 1), question=CandidateQuestion(CandidateList(items)), oracle=oracle)
     save_reports(folder, ask, pack_blocks())
     size = sum(Path(file).stat().st_size for file in list_report_files(folder))
     begun = time.perf_counter()

@@ -24,7 +24,7 @@ from secrets import token_bytes
 import numpy as np
 
 from discreet.collector import ReportBatch, StudyCollector, StudyPlan, collector_in, hash_token
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 
 BARE = """
 import sqlite3, sys, uvicorn
@@ -72,9 +72,9 @@ def reports(collector: StudyCollector, plan: StudyPlan, report_count: int) -> tu
     ask = collector.known_ask(plan.name, 0)
     assert ask is not None
     distinct_reports = min(report_count, 50_000)
-    answered = Answered(
+    answered = SimulatedAnswers(
         offsets=np.arange(distinct_reports + 1),
-        held=np.arange(distinct_reports, dtype=np.int32) % ITEMS,
+        values=np.arange(distinct_reports, dtype=np.int32) % ITEMS,
         people=np.arange(distinct_reports),
     )
     words = ask.oracle.codec.pack(ask.oracle.reports(answered, 1))
@@ -235,8 +235,8 @@ def closing(people: int, oracle: str) -> None:
     from discreet.collector import StudyCore, add_up
 
     ask = StudyCore(plan_of("closing", oracle)).asks[0]
-    answered = Answered(
-        offsets=np.arange(people + 1), held=np.arange(people, dtype=np.int32) % ITEMS, people=np.arange(people)
+    answered = SimulatedAnswers(
+        offsets=np.arange(people + 1), values=np.arange(people, dtype=np.int32) % ITEMS, people=np.arange(people)
     )
     words = ask.oracle.codec.pack(ask.oracle.reports(answered, 1))
     add_up(ask, lambda: [words[:100]])

@@ -44,11 +44,11 @@ def make_oracle(name: str, epsilon: str, items: int) -> Any:
 
 def answered(items: int, report_count: int = REPORTS) -> Any:
     """Return the people and the item that each person holds."""
-    from discreet.local import Answered
+    from discreet.local import SimulatedAnswers
 
     law = np.cumsum(1 / np.arange(1, items + 1))
     held_items = np.searchsorted(law, np.random.default_rng(items).random(report_count) * law[-1]).astype(np.int32)
-    return Answered(offsets=np.arange(report_count + 1), held=held_items, people=np.arange(report_count))
+    return SimulatedAnswers(offsets=np.arange(report_count + 1), values=held_items, people=np.arange(report_count))
 
 
 def variances(largest: int) -> Iterator[list[str]]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from discreet.local.device import client
 from discreet.local.oracle_steps import oracles
-from discreet.local.study import Ask, CandidateList, Which, Who
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, PeopleGroup
 
 ITEMS = 42_000
 BASKET = [3, 17, 512, 9_000, 21_000, 41_999]
@@ -34,7 +34,7 @@ def main() -> None:
             continue  # kept for comparison: no device answers for it
         items = 2_000 if name in ("subset", "privset") else ITEMS  # their reports grow with the list
         oracle = kind.make(Fraction(1), items, pad=5)
-        ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(items)), oracle=oracle)
+        ask = Ask(name="", group=PeopleGroup(0, 1), question=CandidateQuestion(CandidateList(items)), oracle=oracle)
         print(f"{name:10} {items:10,} {oracle.bits:14,.0f} {speed(ask.form):17,.0f}")
 
 

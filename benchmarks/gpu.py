@@ -40,14 +40,14 @@ def oracle_of(name: str, items: int, *, pad: int = 1, seeds: int | None = None) 
 
 def people_of(start: int, person_count: int, items: int, max_items: int = 1) -> Any:
     """Return people with up to `max_items` items each; the frequencies of items differ widely."""
-    from discreet.local import Answered
+    from discreet.local import SimulatedAnswers
 
     generator = np.random.default_rng([SEED, start])
     sizes = np.ones(person_count, np.int64) if max_items == 1 else generator.integers(0, max_items + 1, person_count)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     part = generator.random(offsets[-1])
     held_items = (part * part * part * items).astype(np.int32)  # products alone, which every machine rounds alike
-    return Answered(offsets=offsets, held=held_items, people=np.arange(start, start + person_count))
+    return SimulatedAnswers(offsets=offsets, values=held_items, people=np.arange(start, start + person_count))
 
 
 def digest(*arrays: Any) -> str:
@@ -279,13 +279,13 @@ def published(card: Any, scale: float) -> Iterator[tuple[str, str]]:
         part = replace(
             answered,
             offsets=answered.offsets[: batch_count + 1],
-            held=answered.held[:batch_count],
+            values=answered.values[:batch_count],
             people=np.arange(start, start + batch_count),
         )
         begun = time.perf_counter()
         running.add_drawn(part, SEED)
         making_seconds += time.perf_counter() - begun
-        counts += np.bincount(part.held, minlength=items)
+        counts += np.bincount(part.values, minlength=items)
     begun = time.perf_counter()
     sums = running.total()
     making_seconds += time.perf_counter() - begun
@@ -319,7 +319,7 @@ def parquet(card: Any, scale: float) -> Iterator[tuple[str, str]]:
     from discreet.gpu import CardRound
     from discreet.local.device import WORD
     from discreet.local.oracle_steps import using
-    from discreet.local.study import Ask, CandidateList, Which, Who
+    from discreet.local.study import Ask, CandidateList, CandidateQuestion, PeopleGroup
 
     if find_spec("pyarrow") is None:
         yield "a round in Parquet files", "left out: pyarrow is not installed"
@@ -327,7 +327,7 @@ def parquet(card: Any, scale: float) -> Iterator[tuple[str, str]]:
     import pyarrow.parquet as pq
 
     report_count, items = int(2e8 * scale) or 1, int(1e5 * scale) or 100
-    ask = Ask.of("which", Who(0, WORD), Which(CandidateList(items=items)), "olh", Fraction(1))
+    ask = Ask.of("which", PeopleGroup(0, WORD), CandidateQuestion(CandidateList(items=items)), "olh", Fraction(1))
     ask = replace(ask, oracle=replace(ask.oracle, seeds=1 << max(10, 18 + int(np.log2(scale)))))
     running = CardRound(card, ask.oracle)
     with tempfile.TemporaryDirectory() as place:

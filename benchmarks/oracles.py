@@ -35,13 +35,13 @@ SYMBOLS = 5_000_000  # that a part of the reports has
 
 def ours(name: str) -> float:
     """Return evaluations per second of one of our oracles, on all cores."""
-    from discreet.local import Answered
+    from discreet.local import SimulatedAnswers
     from discreet.local.oracle_steps import oracles
 
     oracle = oracles()[name].make(Fraction(1), CANDIDATES, pad=1)
     people = np.arange(REPORTS)
     held_items = (people % CANDIDATES).astype(np.int32)
-    columns = oracle.reports(Answered(offsets=np.arange(REPORTS + 1), held=held_items, people=people), 1)
+    columns = oracle.reports(SimulatedAnswers(offsets=np.arange(REPORTS + 1), values=held_items, people=people), 1)
     oracle.supports({key: value[:10] for key, value in columns.items()})
     return REPORTS * CANDIDATES / time_best(lambda: oracle.supports(columns))
 
@@ -104,7 +104,7 @@ def as_it_is(oracle: Any, columns: dict[str, Any]) -> Any:
 
 def lists() -> Iterator[list[str]]:
     """Measure how reports that list symbols, or have a bit for each candidate, are counted."""
-    from discreet.local import Answered
+    from discreet.local import SimulatedAnswers
     from discreet.local.oracle_steps import oracles
 
     for name, size, pad in (*LIST_CASES, *BITMAPS):
@@ -112,7 +112,9 @@ def lists() -> Iterator[list[str]]:
         candidate_count = getattr(oracle, "many", size)
         people = np.arange(min(REPORTS, SYMBOLS // candidate_count))
         held_items = (people % size).astype(np.int32)
-        columns = oracle.reports(Answered(offsets=np.arange(len(people) + 1), held=held_items, people=people), 1)
+        columns = oracle.reports(
+            SimulatedAnswers(offsets=np.arange(len(people) + 1), values=held_items, people=people), 1
+        )
         cells = []
         for way in (by_bincount, by_slices, as_it_is):
             if way is not as_it_is and "values" not in columns:

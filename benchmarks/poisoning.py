@@ -45,12 +45,12 @@ class AttackRuns(NamedTuple):
 def measure(baskets: Any, truth: Any, name: str, attack: Any, share: float, *, defended: bool) -> AttackRuns:
     """Run one protocol under one attack."""
     from discreet.exact import cumulative_rank
-    from discreet.local.study import Wanted
+    from discreet.local.study import StudyGoal
     from discreet.registry import protocol
     from discreet_lab.measure.liars import Liars, select_targets, simulate_attack
 
     plan = protocol(name, {"robust": defended})
-    parameters = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(EPSILON))
+    parameters = StudyGoal(items=baskets.items, top=TOP, epsilon=Fraction(EPSILON))
     runs = []
     for seed in range(SEEDS):
         liars = Liars(share=share, targets=select_targets(baskets), attack=attack, seed=seed)

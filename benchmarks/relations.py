@@ -125,13 +125,15 @@ def lead(baskets: Any, plan: Any, epsilon: str, seed: int) -> tuple[Any, Any]:
     """Run a protocol, and return the relations it found with all rounds that were heard."""
     from fractions import Fraction
 
-    from discreet.local.study import SimulatedPeople, Wanted, build_rules, converse
+    from discreet.local.study import SimulatedPeople, StudyGoal, build_rules, converse
 
-    parameters = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(epsilon))
+    parameters = StudyGoal(items=baskets.items, top=TOP, epsilon=Fraction(epsilon))
     plan.check(parameters)
     crowd = SimulatedPeople(baskets=baskets, seed=seed, speed="aggregated")
     numbers = crowd.numbers()
-    outcome, estimates = converse(plan.talk(parameters), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
+    outcome, estimates = converse(
+        plan.ask_rounds(parameters), lambda ask: crowd.hear(ask, numbers), reports=plan.reports
+    )
     assert outcome.related is not None
     return build_rules(outcome.related, baskets.vocabulary, len(baskets)), estimates
 
@@ -156,13 +158,13 @@ def covered(name: str, relations: Any) -> float:
 
 def candidates(estimates: Any) -> set[tuple[int, int]]:
     """Return the relations that the last round asked about one by one, in both orders if unordered."""
-    from discreet.local.study import Relations, Which
+    from discreet.local.study import CandidateQuestion, Relations
 
     for estimate in reversed(estimates):
         question = estimate.ask.question
-        if isinstance(question, Which) and isinstance(question.of, Relations):
-            pairs = {(pair[0], pair[-1]) for pair in question.of.of}
-            return pairs | ({(b, a) for a, b in pairs} if question.of.items.how == "together" else set())
+        if isinstance(question, CandidateQuestion) and isinstance(question.candidates, Relations):
+            pairs = {(pair[0], pair[-1]) for pair in question.candidates.chains}
+            return pairs | ({(b, a) for a, b in pairs} if question.candidates.items.how == "together" else set())
     return set()
 
 

@@ -46,11 +46,13 @@ class Case(NamedTuple):
 
 def answers(crowd: str, people: int, items: int, pad: int, seed: int, *, single: bool = False) -> Any:
     """Return the items of the people of a crowd."""
-    from discreet.local import Answered
+    from discreet.local import SimulatedAnswers
 
     generator = np.random.default_rng(seed)
     if crowd == "nothing" and not single:
-        return Answered(offsets=np.zeros(people + 1, np.int64), held=np.zeros(0, np.int32), people=np.arange(people))
+        return SimulatedAnswers(
+            offsets=np.zeros(people + 1, np.int64), values=np.zeros(0, np.int32), people=np.arange(people)
+        )
     if crowd == "alike" or (crowd == "nothing" and single):
         baskets = [np.arange(pad)]
     elif crowd == "everything" and not single:
@@ -69,7 +71,7 @@ def answers(crowd: str, people: int, items: int, pad: int, seed: int, *, single:
         else np.zeros(0)
     )
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    return Answered(offsets=offsets, held=held_items.astype(np.int32), people=np.arange(people))
+    return SimulatedAnswers(offsets=offsets, values=held_items.astype(np.int32), people=np.arange(people))
 
 
 def cases(name: str, epsilon: str) -> Iterator[Case]:

@@ -42,7 +42,7 @@ def ways(scores: Any, top: int) -> Iterator[tuple[str, Callable[[], Any]]]:
 
     def run_routine(routine: Callable[..., list[int]], strength: Fraction) -> Callable[[], Any]:
         def run() -> Any:
-            source, tallies = SystemSource(), selection.Tallies.of(scores, (0, UNLISTED))
+            source, tallies = SystemSource(), selection.Tallies.group_scores(scores, (0, UNLISTED))
             return selection.draw_members(
                 source, tallies, routine(source, tallies, strength, top), scores, (0, UNLISTED)
             )

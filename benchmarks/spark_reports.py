@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from discreet.collector import add_up_files, save_reports
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.oracle_steps import Words, oracles
-from discreet.local.study import Ask, CandidateList, Which, Who
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, PeopleGroup
 
 _DISTINCT_REPORTS = 1 << 16  # distinct reports; later reports repeat them
 
@@ -41,7 +41,9 @@ def session_of(cores: int) -> Any:
 def pack_reports(ask: Ask) -> Words:
     """Return some reports of a round."""
     held_values = np.arange(_DISTINCT_REPORTS, dtype=np.int32) % ask.oracle.size
-    answered = Answered(offsets=np.arange(_DISTINCT_REPORTS + 1), held=held_values, people=np.arange(_DISTINCT_REPORTS))
+    answered = SimulatedAnswers(
+        offsets=np.arange(_DISTINCT_REPORTS + 1), values=held_values, people=np.arange(_DISTINCT_REPORTS)
+    )
     return ask.oracle.codec.pack(ask.oracle.reports(answered, 5))
 
 
@@ -61,7 +63,12 @@ def main() -> None:
         ("olh", plain, args.reports),
         ("olh, published", replace(plain, seeds=1 << 12), 64 * args.reports),
     ):
-        ask = Ask(name=name, who=Who(0, 2**32), question=Which(CandidateList(args.candidates)), oracle=oracle)
+        ask = Ask(
+            name=name,
+            group=PeopleGroup(0, 2**32),
+            question=CandidateQuestion(CandidateList(args.candidates)),
+            oracle=oracle,
+        )
         words = pack_reports(ask)
         with TemporaryDirectory() as folder:
             place = Path(folder)

@@ -384,7 +384,7 @@ def rooms() -> str:
             ("local/device/", "one question, one report", "bytes, randomised"),
             ("local/study/", "collect: reports are read", "reports"),
             ("local/oracles/", "what reports add up to", "Estimate"),
-            ("local/protocols/", "which question comes next", "Learnt"),
+            ("local/protocols/", "which question comes next", "ProtocolResult"),
             ("local/study/", "the outcome and its guarantee", ""),
         ],
         1,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.local.study import Conversation, Estimate, Talk
+from discreet.local.study import Conversation, Estimate, RoundGenerator
 
 
 def stored(estimate: Estimate) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def stored(estimate: Estimate) -> dict[str, Any]:
     return json.loads(json.dumps(values))
 
 
-def replay(talk: Talk, estimates: Iterable[Mapping[str, Any]], **options: Any) -> Conversation:
+def replay(talk: RoundGenerator, estimates: Iterable[Mapping[str, Any]], **options: Any) -> Conversation:
     """Return a conversation that has heard all stored estimates, in any order."""
     unheard = {estimate["ask"]: estimate for estimate in estimates}
     conversation = Conversation(talk, **options)

@@ -98,7 +98,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from discreet import MisuseError
-from discreet.plugins import Loss, RowField, SetValued, chance, grown
+from discreet.plugins import Loss, RowField, SetValued, compute_threshold, exp_rounded_down
 
 
 def _answer(oracle, values, draws):
@@ -125,8 +125,8 @@ class Two(SetValued):
     def make(cls, epsilon, size, *, pad=1, single=False):
         if size > 2:
             raise MisuseError("plain is for two candidates.")
-        growth = grown(epsilon / 2)
-        return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=chance(growth / (growth + 1)))
+        growth = exp_rounded_down(epsilon / 2)
+        return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=compute_threshold(growth / (growth + 1)))
 
     @property
     def dummies(self):

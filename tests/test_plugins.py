@@ -23,10 +23,10 @@ from discreet.local.protocols import SVIM
 from discreet.plugins import (
     Ask,
     CandidateList,
-    Learnt,
+    CandidateQuestion,
     Partition,
     Protocol,
-    Which,
+    ProtocolResult,
     WholeField,
     check_oracle,
     check_protocol,
@@ -133,16 +133,16 @@ class OneQuestionProtocol(Protocol):
     def check(self, parameters):
         pass
 
-    def talk(self, parameters):
-        line, question_form = Partition(), Which(CandidateList(items=parameters.items))
+    def ask_rounds(self, parameters):
+        line, question_form = Partition(), CandidateQuestion(CandidateList(items=parameters.items))
         share = Fraction(1, 2)
         epsilon = parameters.epsilon * (2 if self.wrong == "epsilon" else 1)
         estimate = yield Ask.of("all", line.next(share), question_form, "grr", epsilon)
         if self.wrong == "twice":
-            yield Ask.of("again", estimate.ask.who, question_form, "grr", parameters.epsilon)
+            yield Ask.of("again", estimate.ask.group, question_form, "grr", parameters.epsilon)
         value_slice = slice(0, 2 if self.wrong == "lengths" else None)
         itemsets = tuple((item,) for item in range(parameters.items))
-        return Learnt(itemsets=itemsets, values=estimate.values[value_slice], variance=estimate.variance)
+        return ProtocolResult(itemsets=itemsets, values=estimate.values[value_slice], variance=estimate.variance)
 
 
 class TestProtocols:

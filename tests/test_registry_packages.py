@@ -227,9 +227,9 @@ class TestOtherPackagesOnTheLocalSide:
         assert document["patterns"][0]["items"] == [1]
         code = (
             "from fractions import Fraction; from discreet.local import client; "
-            "from discreet.local.study._conversation import Ask, Who; "
-            "from discreet.local.study._questions import CandidateList, Which; "
-            "ask = Ask.of('', Who(0, 2**32), Which(CandidateList(2)), 'plain', Fraction(1)); "
+            "from discreet.local.study._conversation import Ask, PeopleGroup; "
+            "from discreet.local.study._questions import CandidateList, CandidateQuestion; "
+            "ask = Ask.of('', PeopleGroup(0, 2**32), CandidateQuestion(CandidateList(2)), 'plain', Fraction(1)); "
             "print(client(ask.form, [1], max_epsilon=1))"
         )
         completed = program(tmp_path, code)

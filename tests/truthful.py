@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.local import Protocol
 from discreet.local.device import find_values
-from discreet.local.study import Ask, Estimate, Learnt, Wanted, converse
+from discreet.local.study import Ask, Estimate, ProtocolResult, StudyGoal, converse
 from discreet.registry import protocol
 
 
@@ -33,10 +33,10 @@ def fractions_of(baskets: list[set[int]]) -> Callable[[Ask], Estimate]:
 TABLE_1 = [{0, 2, 4}, {1, 3, 4}, {0, 1, 4}, {0, 3, 4}, {0, 5}]
 
 
-def led(name: str | Protocol, baskets: list[set[int]], **fields: object) -> tuple[Learnt, list[Ask]]:
+def led(name: str | Protocol, baskets: list[set[int]], **fields: object) -> tuple[ProtocolResult, list[Ask]]:
     """Return what a protocol learns from these people, and what it asks them."""
-    parameters = Wanted(**{"items": 6, "top": 3, "epsilon": Fraction(2)} | fields)
+    parameters = StudyGoal(**{"items": 6, "top": 3, "epsilon": Fraction(2)} | fields)
     plan = protocol(name)
     plan.check(parameters)
-    outcome, estimates = converse(plan.talk(parameters), fractions_of(baskets), reports=plan.reports)
+    outcome, estimates = converse(plan.ask_rounds(parameters), fractions_of(baskets), reports=plan.reports)
     return outcome, [estimate.ask for estimate in estimates]

@@ -11,8 +11,8 @@ from .local import (
     Report as Report,
     ReportColumns as ReportColumns,
     SetValued as SetValued,
-    chance as chance,
-    grown as grown,
+    compute_threshold as compute_threshold,
+    exp_rounded_down as exp_rounded_down,
 )
 from .local.device import Draws as Draws, Loss as Loss
 from .local.oracle_steps import (
@@ -26,14 +26,14 @@ from .local.oracle_steps import (
 from .local.study import (
     Ask as Ask,
     CandidateList as CandidateList,
+    CandidateQuestion as CandidateQuestion,
     Estimate as Estimate,
-    HowMany as HowMany,
-    Learnt as Learnt,
     Partition as Partition,
-    Talk as Talk,
-    Wanted as Wanted,
-    Which as Which,
-    Who as Who,
+    PeopleGroup as PeopleGroup,
+    ProtocolResult as ProtocolResult,
+    RoundGenerator as RoundGenerator,
+    SizeQuestion as SizeQuestion,
+    StudyGoal as StudyGoal,
 )
 from .planning import trial as trial
 from .privacy import Budget as Budget, Meter as Meter, SealedAnswer as SealedAnswer, SealedEngine as SealedEngine

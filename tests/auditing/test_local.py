@@ -14,18 +14,18 @@ from discreet import MisuseError
 from discreet.auditing import _local as local, _local_laws as local_laws, audit
 from discreet.auditing._local import build_cases, exact, hard
 from discreet.auditing._local_laws import ReportLaw, largest, law, subsets
-from discreet.local import Answered, Protocol, compute_weight
+from discreet.local import Protocol, SimulatedAnswers, compute_weight
 from discreet.local.device import ANSWERS, WEIGHT_SCALE, WORD
 from discreet.local.oracle_steps import means, oracles
 from discreet.local.oracles import OLH
 from discreet.local.oracles.grr import GRR
 from discreet.local.oracles.privset import PrivSet
-from discreet.local.study import Ask, CandidateList, Learnt, Partition, Which, Who
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, Partition, PeopleGroup, ProtocolResult
 from discreet.registry import protocols
 from naive import enumerating
 
 UNIT_EPSILON = Fraction(1)
-NOTHING = Learnt(itemsets=(), values=np.empty(0), variance=np.empty(0))
+NOTHING = ProtocolResult(itemsets=(), values=np.empty(0), variance=np.empty(0))
 
 
 @pytest.mark.parametrize("name", [*oracles(), *means()])
@@ -171,10 +171,13 @@ class PlainProtocol(Protocol):
     def ask(self, name, asked_people, parameters, epsilon=None):
         question_oracle = self.oracle.make(epsilon or parameters.epsilon, parameters.items)
         return Ask(
-            name=name, who=asked_people, question=Which(CandidateList(items=parameters.items)), oracle=question_oracle
+            name=name,
+            group=asked_people,
+            question=CandidateQuestion(CandidateList(items=parameters.items)),
+            oracle=question_oracle,
         )
 
-    def talk(self, parameters):
+    def ask_rounds(self, parameters):
         yield self.ask("first", Partition().next(UNIT_EPSILON), parameters)
         return NOTHING
 
@@ -186,8 +189,8 @@ class SilentGRR(GRR):
     def reports(self, answered, seed):
         holders = np.flatnonzero(np.diff(answered.offsets) > 0)
         sizes = np.diff(answered.offsets)[holders]
-        holders_answers = Answered(
-            offsets=np.concatenate(([0], np.cumsum(sizes))), held=answered.held, people=answered.people[holders]
+        holders_answers = SimulatedAnswers(
+            offsets=np.concatenate(([0], np.cumsum(sizes))), values=answered.values, people=answered.people[holders]
         )
         return super().reports(holders_answers, seed)
 
@@ -195,31 +198,31 @@ class SilentGRR(GRR):
 class Twice(PlainProtocol):
     """X4: somebody is asked again. Right: the next share of the line."""
 
-    def talk(self, parameters):
-        yield self.ask("first", Who(0, WORD // 2), parameters)
-        yield self.ask("second", Who(WORD // 4, WORD), parameters)
+    def ask_rounds(self, parameters):
+        yield self.ask("first", PeopleGroup(0, WORD // 2), parameters)
+        yield self.ask("second", PeopleGroup(WORD // 4, WORD), parameters)
         return NOTHING
 
 
 class AtOnce(PlainProtocol):
     """X4 again, where both rounds are open at the same time."""
 
-    def talk(self, parameters):
-        yield self.ask("first", Who(0, WORD), parameters), self.ask("second", Who(0, WORD), parameters)
+    def ask_rounds(self, parameters):
+        yield self.ask("first", PeopleGroup(0, WORD), parameters), self.ask("second", PeopleGroup(0, WORD), parameters)
         return NOTHING
 
 
 class Greedy(PlainProtocol):
-    def talk(self, parameters):
-        yield self.ask("first", Who(0, WORD), parameters, epsilon=2 * parameters.epsilon)
+    def ask_rounds(self, parameters):
+        yield self.ask("first", PeopleGroup(0, WORD), parameters, epsilon=2 * parameters.epsilon)
         return NOTHING
 
 
 class Stopping(PlainProtocol):
     """Stops where nobody seems to hold anything, after people were asked."""
 
-    def talk(self, parameters):
-        estimate = yield self.ask("first", Who(0, WORD), parameters)
+    def ask_rounds(self, parameters):
+        estimate = yield self.ask("first", PeopleGroup(0, WORD), parameters)
         if estimate.values.max() <= 0:
             raise MisuseError("Nobody holds anything.")
         return NOTHING
@@ -230,9 +233,9 @@ class Remembering(PlainProtocol):
 
     asked_rounds: ClassVar[list[str]] = []
 
-    def talk(self, parameters):
+    def ask_rounds(self, parameters):
         self.asked_rounds.append("again")
-        yield self.ask(f"round {len(self.asked_rounds)}", Who(0, WORD), parameters)
+        yield self.ask(f"round {len(self.asked_rounds)}", PeopleGroup(0, WORD), parameters)
         return NOTHING
 
 

@@ -14,11 +14,20 @@ from discreet.auditing._holdings import build_baskets, list_small_holdings
 from discreet.auditing._local import DEVICE, case_of, countable, spread
 from discreet.local.device import WORD, _answering as answering
 from discreet.local.oracle_steps import means, oracles
-from discreet.local.study import Ask, HowMany, Items, KeyQuestion, Projection, Relations, Which, Who
+from discreet.local.study import (
+    Ask,
+    CandidateQuestion,
+    KeyQuestion,
+    PeopleGroup,
+    Projection,
+    RelationItems,
+    Relations,
+    SizeQuestion,
+)
 from discreet.registry import protocol
 from naive import relations as naive
 
-EVERYONE, UNIT_EPSILON = Who(0, WORD), Fraction(1)
+EVERYONE, UNIT_EPSILON = PeopleGroup(0, WORD), Fraction(1)
 FEW_ITEMS = {"items": 3, "rounds": 2, "fresh": 2}
 SLOW = pytest.mark.slow  # seconds each, for what the others differ in but one by one
 SETTINGS = [
@@ -55,13 +64,13 @@ def test_own_pairs_are_among_what_is_enumerated(pair_kind):
 
 
 def asks_of(pair_kind):
-    items = Items((0, 1, 2), pair_kind, ((0, 1), (1, 2)))
+    items = RelationItems((0, 1, 2), pair_kind, ((0, 1), (1, 2)))
     pairs = Relations(items, ((0, 1), (1, 0), (2, 1)))
     chains = Relations(items, ((0, 1), (0, 1, 2), (1, 2, 0)))
     number = Projection(items=items, left=(3, 1, -2, 5, 1), right=(1, 4, 1, -3, 2), low=-20, high=30)
     return [
-        Ask.of("", EVERYONE, Which(chains), "grr", UNIT_EPSILON, pad=2),
-        Ask.of("", EVERYONE, HowMany(chains, (0, 1, 3)), "grr", UNIT_EPSILON),
+        Ask.of("", EVERYONE, CandidateQuestion(chains), "grr", UNIT_EPSILON, pad=2),
+        Ask.of("", EVERYONE, SizeQuestion(chains, (0, 1, 3)), "grr", UNIT_EPSILON),
         Ask.of("", EVERYONE, KeyQuestion(pairs, absent=True), "pckv-ue", UNIT_EPSILON, pad=2),
         Ask.of("", EVERYONE, KeyQuestion(pairs), "grr", UNIT_EPSILON),
         *(Ask.mean("", EVERYONE, number, name, UNIT_EPSILON) for name in means()),
@@ -78,7 +87,7 @@ def test_the_law_of_every_question_about_relations(pair_kind):
 
 
 def test_many_keys_are_audited_as_the_first_and_the_last():
-    items = Items((0, 1, 2, 3), "given")
+    items = RelationItems((0, 1, 2, 3), "given")
     pairs = Relations(items, ((0, 1), (1, 2), (2, 3), (3, 0)))
     ask = Ask.of("", EVERYONE, KeyQuestion(pairs, absent=True), "pckv-ue", UNIT_EPSILON)
     people = [Holding(), Holding((0, 1, 3)), Holding((3,), given=((0, 1), (3, 0))), Holding((1, 2), given=((1, 2),))]
@@ -146,7 +155,7 @@ class TestHoldings:
             assert [values[a:b].tolist() for a, b in pairwise(offsets)] == [list(row) for row in expected_rows]
         people = np.arange(len(rows))
         for pair_kind in answering.OWN:
-            question = Which(Relations(Items((0, 1, 5), pair_kind), ((0, 1), (5, 0), (1, 5))))
+            question = CandidateQuestion(Relations(RelationItems((0, 1, 5), pair_kind), ((0, 1), (5, 0), (1, 5))))
             offsets, values = question.answers(baskets, people)
             answers = [values[a:b].tolist() for a, b in pairwise(offsets)]
             assert answers == [row.values(question.form()) for row in rows]

@@ -34,7 +34,7 @@ from discreet.local.device import WEIGHT_SCALE, WORD, _answering as answering
 from discreet.local.oracles import OLH
 from discreet.local.oracles.grr import GRR
 from discreet.local.oracles.privset import PrivSet
-from discreet.local.study import Partition, SimulatedPeople, Who
+from discreet.local.study import Partition, PeopleGroup, SimulatedPeople
 from discreet.privacy import Budget, Meter, Neighbours, _meter as meters, unsealed
 from discreet.privacy.sampling import _samplers as samplers
 from discreet.publish import Case, _resolving as resolving, _run as making
@@ -114,7 +114,7 @@ def groups_by_basket(patch: Patch) -> None:
 
 
 def asked_again(patch: Patch) -> None:
-    patch.setattr(Partition, "next", lambda self, share: Who(0, int(share * WORD)))
+    patch.setattr(Partition, "next", lambda self, share: PeopleGroup(0, int(share * WORD)))
 
 
 def everything_goes_along(patch: Patch) -> None:

@@ -14,16 +14,16 @@ from discreet.local.oracle_steps import means
 from discreet.local.study import (
     Ask,
     CandidateList,
+    CandidateQuestion,
     CellQuestion,
     DeviceQuestion,
     FoldedProjection,
-    HowMany,
-    Items,
     KeyQuestion,
     PrefixQuestion,
     Projection,
+    RelationItems,
     Relations,
-    Which,
+    SizeQuestion,
 )
 from faults.mutating import mutants
 from faults.test_questions import changed
@@ -69,27 +69,29 @@ def as_asked(chance: Random) -> Form:
     epsilon, pair_kind = Fraction(chance.choice(EPSILONS)), chance.choice(("together", "given", "after"))
     items = tuple(chance.sample(range(8), chance.randint(2, 6)))
     pairs = [(antecedent, consequent) for antecedent in items for consequent in items if antecedent != consequent]
-    relations = Relations(Items(items, pair_kind), tuple(chance.sample(pairs, chance.randint(1, len(pairs)))))
+    relations = Relations(RelationItems(items, pair_kind), tuple(chance.sample(pairs, chance.randint(1, len(pairs)))))
     kind = chance.randrange(9)
     if kind < 2:
-        return _mean(chance, kind, Items(items, pair_kind, tuple(chance.sample(pairs, chance.randint(0, 2)))), epsilon)
+        return _mean(
+            chance, kind, RelationItems(items, pair_kind, tuple(chance.sample(pairs, chance.randint(0, 2)))), epsilon
+        )
     itemsets = {tuple(sorted(chance.sample(range(9), chance.randint(1, 3)))) for _ in range(5)}
     listed_candidates = CandidateList(itemsets=tuple(sorted(itemsets)))
     candidates = chance.choice((CandidateList(chance.choice((1, 3, 10, 70, 1000))), listed_candidates))
     question: DeviceQuestion
     if kind == 2:
-        question = HowMany(candidates, (0, *sorted(chance.sample(range(1, 9), chance.randint(1, 4)))))
+        question = SizeQuestion(candidates, (0, *sorted(chance.sample(range(1, 9), chance.randint(1, 4)))))
     elif kind == 3:
-        question = HowMany(relations, (0, 1, 3))
+        question = SizeQuestion(relations, (0, 1, 3))
     elif kind == 4:
         prefixes = {tuple(sorted(chance.sample(items, 2), key=items.index)) for _ in range(3)}
-        question = PrefixQuestion(order=items, of=tuple(sorted(prefixes)), length=2)
+        question = PrefixQuestion(order=items, prefixes=tuple(sorted(prefixes)), length=2)
     elif kind == 5:
         question = CellQuestion(items[:4])
     elif kind == 6:
         question = KeyQuestion(relations, absent=chance.random() < 0.5)
     else:
-        question = Which(candidates) if kind == 7 else Which(relations)
+        question = CandidateQuestion(candidates) if kind == 7 else CandidateQuestion(relations)
     pad = chance.choice((1, 1, 2, 3, 5)) if kind >= 6 else 1
     ask = Ask.of("", ALL_PEOPLE, question, chance.choice(LIVE), epsilon, pad=pad)
     if ask.oracle.name == "olh" and chance.random() < 0.5:
@@ -97,7 +99,7 @@ def as_asked(chance: Random) -> Form:
     return dict(ask.form)
 
 
-def _mean(chance: Random, kind: int, items: Items, epsilon: Fraction) -> Form:
+def _mean(chance: Random, kind: int, items: RelationItems, epsilon: Fraction) -> Form:
     ends = sorted(chance.sample((-(10**15), -40, -3, 0, 2, 50, (1 << 53) - 1), 2))
     largest = chance.choice((3, 1 << 20))
     item_count = chance.randint(1, 16)

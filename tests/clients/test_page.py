@@ -16,7 +16,7 @@ from clients import browser, node
 from discreet.baskets import Hierarchy
 from discreet.collector import question_document, study_document, study_id
 from discreet.local.oracle_steps import make
-from discreet.local.study import Ask, CandidateList, Which, Who
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, PeopleGroup
 from vectors.make_studies import PLAN, SIGNER
 
 STATIC = node.FOLDER.parents[1] / "src" / "discreet" / "collector" / "static"
@@ -33,7 +33,9 @@ class Service:
     def __init__(self, oracle: str, audience: str, hierarchy: Hierarchy | None = None) -> None:
         plan = replace(PLAN, items=ITEMS, who=audience, hierarchy=hierarchy)
         study, item_count = study_document(plan, SIGNER), len(plan.asked_items)
-        ask = Ask.of("which", Who(0, 1 << 32), Which(CandidateList(item_count)), oracle, Fraction(1))
+        ask = Ask.of(
+            "which", PeopleGroup(0, 1 << 32), CandidateQuestion(CandidateList(item_count)), oracle, Fraction(1)
+        )
         question = question_document(ask, study_id(study.text), 0, None, SIGNER)
         self.oracle, self.reports = make(oracle, Fraction(1), item_count), []
         self.refusals: list[tuple[int, str]] = []  # answers to the first reports
@@ -144,7 +146,7 @@ def test_what_is_sent_is_what_is_shown(serving, visitor):
     assert list(sent_report) == ["round", "token", "key", "report"]
     assert sent_report["token"] == TOKEN
     report = json.dumps(sent_report["report"], separators=(",", ":")).encode()
-    assert service.oracle.codec.read([report]).refused == ()
+    assert service.oracle.codec.read_reports([report]).refused == ()
     assert visitor.evaluate("document.activeElement.textContent") == "What your browser sent"
     rows = visitor.locator("table.take-part-table tbody tr").all_inner_texts()
     assert sum(row.startswith("what you ticked\t") and row.endswith("\t× 1.00") for row in rows) == 1
@@ -173,7 +175,7 @@ def test_in_a_study_with_a_hierarchy_things_are_ticked_and_answers_are_for_more(
     visitor.get_by_role("button", name="Make my report and send it").click()
     visitor.get_by_text("Thank you: your report was counted.").wait_for()
     report = json.dumps(json.loads(service.reports[0])["report"], separators=(",", ":")).encode()
-    assert service.oracle.codec.read([report]).refused == ()
+    assert service.oracle.codec.read_reports([report]).refused == ()
     # Who holds butter answers as who holds butter, dairy and food: one of these without the others is somebody else.
     table_text = visitor.locator("table.take-part-table tbody").inner_text()
     assert "what you ticked" in table_text

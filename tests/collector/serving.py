@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 
 from discreet.collector import COUNTED, ReportBatch, StudyCore, StudyPlan, collector_in
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from running import plain
 
 _CODE = """
@@ -120,7 +120,7 @@ def attack(service: Served) -> int:
     honest, liars, targets = 4000, 400, np.arange(290, 300)
     generator = np.random.default_rng(1)
     held_items = np.sort(generator.integers(0, 58, (honest, 4)) * 5 + np.arange(4), axis=1).astype(np.int32)
-    answered = Answered(offsets=4 * np.arange(honest + 1), held=held_items.ravel(), people=np.arange(honest))
+    answered = SimulatedAnswers(offsets=4 * np.arange(honest + 1), values=held_items.ravel(), people=np.arange(honest))
     other_values = [np.sort(generator.choice(290, oracle.many - 10, replace=False)) for _ in range(liars)]
     chosen_values = np.array([np.concatenate((values, targets)) for values in other_values], np.uint32)
     words = np.vstack([oracle.codec.pack(oracle.reports(answered, 5)), chosen_values])

@@ -11,7 +11,7 @@ import pytest
 from discreet.collector import StudyCore, StudyPlan, _collector as collector, question_document
 from discreet.collector._auditing import audit_conversation
 from discreet.collector._documents import QUESTION, SignedText
-from discreet.local.study import Ask, Who
+from discreet.local.study import Ask, PeopleGroup
 from running import run
 
 PLAN = StudyPlan(
@@ -58,7 +58,7 @@ def test_a_question_that_asks_for_more_is_found(monkeypatch):
 
 
 def test_a_question_that_hides_what_it_asks_is_found(monkeypatch):
-    louder = Ask.of("", Who(0, 9), StudyCore(PLAN).asks[0].question, "grr", Fraction(3)).form["oracle"]
+    louder = Ask.of("", PeopleGroup(0, 9), StudyCore(PLAN).asks[0].question, "grr", Fraction(3)).form["oracle"]
 
     def change(question):
         return (

@@ -16,9 +16,9 @@ from discreet.baskets import Baskets, Vocabulary, starts
 from discreet.collector import RoundEvent, RoundState, RoundTotals, StoredRound, StudyCore, StudyPlan, add_up
 from discreet.collector._core import Conclude, DraftRound, MoveRound, render_outcome
 from discreet.errors import InputError, MisuseError
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.oracles import OLH
-from discreet.local.study import Ask, CandidateList, NumberQuestion, SimulatedPeople, Which
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, NumberQuestion, SimulatedPeople
 
 LIVE = [
     name for name, protocol in registry.protocols().items() if protocol.kind.live and protocol.package == "discreet"
@@ -250,7 +250,7 @@ class TestHowRoundsClose:
     def test_by_a_quota(self):
         core, stored_round, step = self.opened(close="quota", people=1000)
         quota = core.quota(0)
-        people_asked = core.asks[0].who
+        people_asked = core.asks[0].group
         assert quota == -(-1000 * (people_asked.stop - people_asked.start) // 2**32)
         assert step.closes is None
         assert not self.closing(core, replace(stored_round, people=quota - 1), 1e12)
@@ -301,8 +301,8 @@ def test_reports_may_be_kept_until_an_operator_says_so():
 def test_adding_up_in_blocks_is_adding_up():
     ask = StudyCore(plan_of("svim")).asks[0]
     people = 1000
-    answered = Answered(
-        offsets=np.arange(people + 1), held=np.arange(people, dtype=np.int32) % 10, people=np.arange(people)
+    answered = SimulatedAnswers(
+        offsets=np.arange(people + 1), values=np.arange(people, dtype=np.int32) % 10, people=np.arange(people)
     )
     columns = ask.oracle.reports(answered, 3)
     words = ask.oracle.codec.pack(columns)
@@ -328,8 +328,8 @@ class TestManyPeople:
     def test_reports_fall_into_a_table(self):
         ask = StudyCore(replace(self.PLAN, people=10**7)).asks[0]
         people = 3000
-        answered = Answered(
-            offsets=np.arange(people + 1), held=np.arange(people, dtype=np.int32) % 10, people=np.arange(people)
+        answered = SimulatedAnswers(
+            offsets=np.arange(people + 1), values=np.arange(people, dtype=np.int32) % 10, people=np.arange(people)
         )
         columns = ask.oracle.reports(answered, 3)
         words, aggregate = ask.oracle.codec.pack(columns), ask.oracle.adder.start()
@@ -362,7 +362,7 @@ class TestManyPeople:
 def test_a_study_that_would_give_away_more_than_it_says_is_not_begun():
     core = StudyCore(plan_of())
     oracle = OLH.sampled(Fraction(2), 10, pad=3, delta=Fraction(1, 100))
-    risky = Ask(name="which", who=core.asks[0].who, question=Which(CandidateList(10)), oracle=oracle)
+    risky = Ask(name="which", group=core.asks[0].group, question=CandidateQuestion(CandidateList(10)), oracle=oracle)
     core.conversation.rounds = (risky,)
     with pytest.raises(MisuseError, match="and the study promises 2 and 0: raise delta, or use other settings"):
         core._number_asks()

@@ -34,22 +34,31 @@ from discreet.collector import (
 )
 from discreet.collector._collector import NotAddedUpError
 from discreet.errors import ClusterError, InputError, MisuseError
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.device import WORD
 from discreet.local.oracle_steps import oracles
-from discreet.local.study import Ask, CandidateList, SimulatedPeople, Wanted, Which, Who, converse, parse_round
+from discreet.local.study import (
+    Ask,
+    CandidateList,
+    CandidateQuestion,
+    PeopleGroup,
+    SimulatedPeople,
+    StudyGoal,
+    converse,
+    parse_round,
+)
 
 LIVE = [name for name, kind in oracles().items() if kind.live]
 PROTOCOLS = [name for name, protocol in registry.protocols().items() if protocol.kind.live]
 
 
 def round_through(name: str, size: int = 20) -> Ask:
-    return Ask.of("which", Who(0, WORD), Which(CandidateList(size)), name, Fraction(1), pad=2)
+    return Ask.of("which", PeopleGroup(0, WORD), CandidateQuestion(CandidateList(size)), name, Fraction(1), pad=2)
 
 
 def words_of(ask: Ask, report_count: int):
     held_items = np.arange(report_count, dtype=np.int32) % ask.oracle.size
-    answered = Answered(offsets=np.arange(report_count + 1), held=held_items, people=np.arange(report_count))
+    answered = SimulatedAnswers(offsets=np.arange(report_count + 1), values=held_items, people=np.arange(report_count))
     return ask.oracle.codec.pack(ask.oracle.reports(answered, 3))
 
 
@@ -111,8 +120,10 @@ def test_every_round_of_every_protocol_is_read_from_its_text(name):
     people = holdings.crowd(12, 200, seed=3)
     crowd = SimulatedPeople(baskets=holdings.build_baskets(people, 12), seed=7, speed="person")
     plan = registry.protocol(name)
-    goal = Wanted(items=12, top=4, epsilon=Fraction(8))
-    _, heard_rounds = converse(plan.talk(goal), lambda ask: crowd.hear(ask, crowd.numbers()), reports=plan.reports)
+    goal = StudyGoal(items=12, top=4, epsilon=Fraction(8))
+    _, heard_rounds = converse(
+        plan.ask_rounds(goal), lambda ask: crowd.hear(ask, crowd.numbers()), reports=plan.reports
+    )
     for heard_round in heard_rounds:
         parsed_round = parse_round(heard_round.ask.text())
         assert (parsed_round.text(), parsed_round.oracle) == (heard_round.ask.text(), heard_round.ask.oracle)

@@ -101,8 +101,8 @@ def test_the_same_reports_give_the_same_study(name, levels, tmp_path):
         ]
         for number in opened:
             ask = collector.known_ask("agrees", number)
-            people = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop)).tolist()
-            stream = seed_of(seed, f"{ask.name}:{ask.who.start}")
+            people = np.flatnonzero((numbers >= ask.group.start) & (numbers < ask.group.stop)).tolist()
+            stream = seed_of(seed, f"{ask.name}:{ask.group.start}")
             words = []
             for person in people:
                 held_items = baskets.codes[baskets.offsets[person] : baskets.offsets[person + 1]].tolist()

@@ -29,11 +29,11 @@ from discreet.collector._service import problem
 from discreet.collector._uploads import MAX_BATCH_BYTES, MAX_REPORT_BYTES, build_upload, parse_report
 from discreet.local.device import client
 from discreet.local.device._sending import ANOTHER_TOKEN, FINAL
-from discreet.local.study import Ask, CandidateList, Which, Who
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, PeopleGroup
 from vectors.reading import cases
 
 PAGE = Path(__file__).parents[2] / "docs" / "wire.md"
-ASK = Ask.of("which", Who(0, 9), Which(CandidateList(5)), "olh", Fraction(1))
+ASK = Ask.of("which", PeopleGroup(0, 9), CandidateQuestion(CandidateList(5)), "olh", Fraction(1))
 
 
 @pytest.mark.parametrize("case", cases("batches"), ids=lambda case: case.get("what", ""))

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from discreet.gpu import CardRound, add_words
 from discreet.gpu._card import Card
 from discreet.gpu._rounds import add_drawn, can_add
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.oracle_steps import oracles
 from gpu.shim import ShimDriver
 
@@ -33,7 +33,7 @@ def answered_by(generator, size, person_count):
     ]
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     people = generator.integers(0, 1 << 40, person_count)
-    return Answered(offsets=offsets, held=np.concatenate([[], *rows]).astype(np.int32), people=people)
+    return SimulatedAnswers(offsets=offsets, values=np.concatenate([[], *rows]).astype(np.int32), people=people)
 
 
 @pytest.mark.parametrize("name", ["olh", "wheel", "olh, published"])

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from discreet.errors import MisuseError
 from discreet.kernels import draw_tickets, sample_sets, sample_symbols
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.oracle_steps import means, oracles
 from discreet.local.oracles import OLH
 from naive import devices as naive
@@ -20,13 +20,13 @@ SEEDS = st.integers(0, 2**64 - 1)
 
 def one_each(values, people):
     """Return one number per person: the answer."""
-    return Answered(offsets=np.arange(len(values) + 1), held=values.astype(np.int32), people=people)
+    return SimulatedAnswers(offsets=np.arange(len(values) + 1), values=values.astype(np.int32), people=people)
 
 
 def answered(rows, people):
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     symbols = np.array([value for row in rows for value in row], np.int32)
-    return Answered(offsets=offsets, held=symbols, people=np.array(people, np.int64))
+    return SimulatedAnswers(offsets=offsets, values=symbols, people=np.array(people, np.int64))
 
 
 def crowd(size, single, random):
@@ -84,11 +84,11 @@ def test_samples(size, pad, dummies, seed, random):
     rows, people = crowd(size, False, random)
     key_bits = answered(rows, people)
     symbols = np.empty(len(rows), np.int64)
-    sample_symbols(key_bits.offsets, key_bits.held, key_bits.people, np.uint64(seed), pad, size, dummies, symbols)
+    sample_symbols(key_bits.offsets, key_bits.values, key_bits.people, np.uint64(seed), pad, size, dummies, symbols)
     form = {"size": size, "pad": pad, "dummies": dummies}
     assert symbols.tolist() == naive.symbols(form, rows, people, seed)
     counts = np.zeros(size, np.int64)
-    sample_sets(key_bits.offsets, key_bits.held, key_bits.people, np.uint64(seed), pad, counts)
+    sample_sets(key_bits.offsets, key_bits.values, key_bits.people, np.uint64(seed), pad, counts)
     kept_values = [value for row in naive.sample_items(rows, people, seed, pad) for value in row]
     assert counts.tolist() == [kept_values.count(value) for value in range(size)]
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from discreet.kernels import count_points, fold
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.oracles.geometry import Geometry
 from naive import devices, geometry
 
@@ -29,7 +29,7 @@ def test_reports(size, pad, epsilon, seed, random):
     people = [random.randrange(2**40) for _ in rows]
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     symbols = np.array([value for row in rows for value in row], np.int32)
-    columns = oracle.reports(Answered(offsets=offsets, held=symbols, people=np.array(people)), seed)
+    columns = oracle.reports(SimulatedAnswers(offsets=offsets, values=symbols, people=np.array(people)), seed)
     reports = [oracle.codec.make_report(columns, row) for row in range(len(rows))]
     assert reports == devices.reports(oracle.form, rows, people, seed)
 

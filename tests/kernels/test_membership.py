@@ -87,7 +87,7 @@ def test_prefixes(baskets, order, length, ranked_items, random):
     }  # fmt: skip
     prefixes = sorted(chosen_people) or [order[:1]]
     length = len(prefixes[0])
-    question = PrefixQuestion(order=order, of=tuple(prefixes), length=length)
+    question = PrefixQuestion(order=order, prefixes=tuple(prefixes), length=length)
     keys, children = question._tree
     ranks = np.array([order.index(item) if item in order else -1 for item in range(ITEMS)])
     output = np.empty(len(baskets), np.int64)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from discreet.kernels import TABLE_TILE, leftover, meet, published_seeds, share_cells, sum_cells, tabulate
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.device import derive_seed
 from discreet.local.oracle_steps import oracles
 from naive import devices, tables
@@ -49,7 +49,7 @@ def test_reports(name, size, pad, epsilon, seeds, seed, random):
     people = [random.randrange(2**40) for _ in rows]
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     symbols = np.array([value for row in rows for value in row], np.int32)
-    columns = oracle.reports(Answered(offsets=offsets, held=symbols, people=np.array(people)), seed)
+    columns = oracle.reports(SimulatedAnswers(offsets=offsets, values=symbols, people=np.array(people)), seed)
     reports = [oracle.codec.make_report(columns, row) for row in range(len(rows))]
     assert reports == devices.reports(oracle.form, rows, people, seed)
 

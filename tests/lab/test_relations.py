@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 
 import discreet
-from discreet.local.study import Wanted, simulate
+from discreet.local.study import StudyGoal, simulate
 from discreet_lab.comparators.relation_protocols import CHAINS, list_protocols
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
@@ -19,7 +19,7 @@ def test_three_in_ten_answer_for_items(pair_kind):
     protocols = list_protocols(pair_kind)
     assert ("CALM" in protocols) == (pair_kind == "together")
     for protocol in protocols.values():
-        protocol.check(Wanted(items=100, top=32, epsilon=Fraction(4)))
+        protocol.check(StudyGoal(items=100, top=32, epsilon=Fraction(4)))
         shares = [Fraction(share) for share in protocol.shares]
         assert (shares[0], sum(shares)) == (Fraction(3, 10), 1)
         assert (protocol.how, protocol.items, protocol.support) == (pair_kind, 64, 1600)

@@ -20,11 +20,11 @@ from discreet.local.device import WORD
 from discreet.local.study import (
     Ask,
     CandidateList,
+    CandidateQuestion,
+    PeopleGroup,
     SeededWords,
     SimulatedPeople,
-    Wanted,
-    Which,
-    Who,
+    StudyGoal,
     _collect as collecting,
     converse,
     seed_of,
@@ -53,7 +53,7 @@ def crowd(people):
 
 def send_reports(ask, people, numbers):
     """Return the bytes that the devices a round names send, each with the words of its simulated twin."""
-    seed = seed_of(SEED, f"{ask.name}:{ask.who.start}")
+    seed = seed_of(SEED, f"{ask.name}:{ask.group.start}")
     return [
         client(
             ask.form,
@@ -66,14 +66,14 @@ def send_reports(ask, people, numbers):
             take=SeededWords(seed, person).take,
         )
         for person, person_data in enumerate(people)
-        if ask.who.start <= numbers[person] < ask.who.stop
+        if ask.group.start <= numbers[person] < ask.group.stop
     ]
 
 
 @pytest.mark.parametrize("pad", [1, 3])
 @pytest.mark.parametrize("name", LIVE)
 def test_an_oracle(name, pad, people, crowd):
-    ask = Ask.of("which", Who(0, WORD), Which(CandidateList(ITEMS)), name, Fraction(2), pad=pad)
+    ask = Ask.of("which", PeopleGroup(0, WORD), CandidateQuestion(CandidateList(ITEMS)), name, Fraction(2), pad=pad)
     collected = collect(ask, send_reports(ask, people, crowd.numbers()))
     expected = crowd.hear(ask, crowd.numbers())
     assert collected.refused == ()
@@ -86,7 +86,7 @@ def test_an_oracle(name, pad, people, crowd):
 @pytest.mark.parametrize("name", ["olh", "wheel"])
 def test_published_seeds(name, screen, people, crowd):
     """Bytes with the numbers of seeds, a table of them, and the same supports; both speeds and screening too."""
-    ask = Ask.of("which", Who(0, WORD), Which(CandidateList(ITEMS)), name, Fraction(2), pad=3)
+    ask = Ask.of("which", PeopleGroup(0, WORD), CandidateQuestion(CandidateList(ITEMS)), name, Fraction(2), pad=3)
     ask = replace(ask, oracle=ask.frequencies.numbered(64))
     collected = collect(ask, send_reports(ask, people, crowd.numbers()), screen=screen)
     assert (collected.refused, collected.left_out, collected.alarms) == ((), (), ())
@@ -100,18 +100,20 @@ def test_published_seeds(name, screen, people, crowd):
 def test_a_protocol(name, people, crowd):
     """The conversation goes the same way, and ends with the same patterns, whoever makes the reports."""
     plan, numbers = registry.protocol(name, SETTINGS.get(name)), crowd.numbers()
-    goal = Wanted(items=ITEMS, top=4, epsilon=Fraction(8))
+    goal = StudyGoal(items=ITEMS, top=4, epsilon=Fraction(8))
     result, estimates = converse(
-        plan.talk(goal), lambda ask: collect(ask, send_reports(ask, people, numbers)).estimate, reports=plan.reports
+        plan.ask_rounds(goal),
+        lambda ask: collect(ask, send_reports(ask, people, numbers)).estimate,
+        reports=plan.reports,
     )
-    expected, rounds = converse(plan.talk(goal), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
+    expected, rounds = converse(plan.ask_rounds(goal), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
     assert [stored(estimate) for estimate in estimates] == [stored(estimate) for estimate in rounds]
     assert (result.itemsets, result.values.tolist()) == (expected.itemsets, expected.values.tolist())
     assert sum(estimate.people for estimate in estimates) == PEOPLE
 
 
 def test_bad_reports_are_refused_by_their_place_and_cost_no_other(monkeypatch):
-    ask = Ask.of("", Who(0, WORD), Which(CandidateList(10)), "grr", Fraction(2))
+    ask = Ask.of("", PeopleGroup(0, WORD), CandidateQuestion(CandidateList(10)), "grr", Fraction(2))
     good_reports = [b'{"value":%d}' % (place % 11) for place in range(110)]
     mixed = [b'{"value":11}', *good_reports, b"x" * 1000]
     for block in (1 << 15, 50):
@@ -122,6 +124,6 @@ def test_bad_reports_are_refused_by_their_place_and_cost_no_other(monkeypatch):
 
 
 def test_nobody_answered():
-    ask = Ask.of("", Who(0, WORD), Which(CandidateList(4)), "olh", Fraction(1))
+    ask = Ask.of("", PeopleGroup(0, WORD), CandidateQuestion(CandidateList(4)), "olh", Fraction(1))
     collected = collect(ask, [])
     assert (collected.estimate.people, collected.estimate.values.tolist()) == (0, [0.0] * 4)

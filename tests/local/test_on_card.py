@@ -22,11 +22,11 @@ from discreet.errors import CardError, MisuseError
 from discreet.gpu import CardRound
 from discreet.gpu._card import Card
 from discreet.gpu._driver import CupyDriver, source
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.device import WORD
 from discreet.local.oracle_steps import SeedTable, make, on_card as deciding, using
 from discreet.local.oracle_steps.on_card import WORTH, device, on_card
-from discreet.local.study import Ask, CandidateList, Which, Who
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, PeopleGroup
 from gpu.shim import COMPILER, ShimDriver, compiled
 from running import run
 
@@ -67,7 +67,7 @@ def reports(oracle, report_count, seed=7):
     generator = np.random.default_rng(seed)
     held_values = np.minimum(generator.geometric(0.2, report_count) - 1, oracle.size - 1).astype(np.int32)
     return oracle.reports(
-        Answered(offsets=np.arange(report_count + 1), held=held_values, people=np.arange(report_count)), seed
+        SimulatedAnswers(offsets=np.arange(report_count + 1), values=held_values, people=np.arange(report_count)), seed
     )
 
 
@@ -226,7 +226,7 @@ def test_a_card_without_room(library):
 
 def test_somebody_who_holds_more_than_is_brought_at_a_time(library):
     oracle = make("wheel", Fraction(1), 500, pad=3)
-    answered = Answered(offsets=np.array([0, 400]), held=np.arange(400, dtype=np.int32), people=np.arange(1))
+    answered = SimulatedAnswers(offsets=np.array([0, 400]), values=np.arange(400, dtype=np.int32), people=np.arange(1))
     with pytest.raises(CardError) as caught:
         CardRound(Card(driver=ShimDriver(library)), oracle, 800).add_drawn(answered, 7)
     assert str(caught.value) == "Somebody holds 400 values, more than are brought to it at a time."
@@ -280,7 +280,7 @@ def test_a_simulation_is_the_same(card, screen):
 
 
 def asked_of(name, seeds=None):
-    ask = Ask.of("which", Who(0, WORD), Which(CandidateList(items=40)), name, Fraction(1))
+    ask = Ask.of("which", PeopleGroup(0, WORD), CandidateQuestion(CandidateList(items=40)), name, Fraction(1))
     return replace(ask, oracle=replace(ask.oracle, seeds=seeds)) if seeds else ask
 
 

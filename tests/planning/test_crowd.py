@@ -9,7 +9,7 @@ import pytest
 
 from discreet.exact import BasketCount, Kth, Largest, LocalEngine, Sizes, Supports
 from discreet.local.device import WORD
-from discreet.local.study import Ask, CandidateList, Which, Who
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, PeopleGroup
 from discreet.planning._crowd import BASKETS, ScaledEngine, _draw_items, imagine, sizes_of, zipf
 from discreet.results import Itemsets
 
@@ -147,7 +147,9 @@ def test_the_engine_answers_for_everybody():
 def test_what_a_round_hears_is_right_on_average_and_as_noisy_as_its_oracle_says(oracle, pad):
     # The mean over 200 rounds is off by five deviations once in 10^6; a variance of 200 lies within half of the truth.
     imagined = crowd(items=12, mean=1.0, people=40_000)[1]
-    ask = Ask.of("which", Who(0, WORD // 2), Which(CandidateList(items=12)), oracle, Fraction(2), pad=pad)
+    ask = Ask.of(
+        "which", PeopleGroup(0, WORD // 2), CandidateQuestion(CandidateList(items=12)), oracle, Fraction(2), pad=pad
+    )
     generator = np.random.default_rng(5)
     estimates = [imagined.hear(ask, generator) for _ in range(200)]
     assert {estimate.people for estimate in estimates} == {20_000}

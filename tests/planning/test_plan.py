@@ -21,7 +21,7 @@ from discreet.baskets import groceries
 from discreet.curator import Answers, Found, Mechanism
 from discreet.errors import LimitError, MisuseError
 from discreet.exact import LocalEngine, Supports
-from discreet.local.study import Learnt
+from discreet.local.study import ProtocolResult
 from discreet.planning import (
     CrowdRun,
     Forecast,
@@ -73,7 +73,7 @@ def test_texts_by_the_numbers_of_a_crowd():
     texts = list(crowd.baskets.vocabulary)
     assert all(len(text) == 12 and set(text) <= set("ab") for text in texts)
     nothing = np.zeros(3)
-    outcome = Learnt(
+    outcome = ProtocolResult(
         itemsets=((0,), (1,), (0, 2)), values=nothing, variance=nothing, texts=(texts[2], "nobody's", texts[0])
     )
     named_itemsets = _crowd_itemsets(outcome, crowd)
@@ -217,7 +217,7 @@ def test_replacing_a_person_changes_no_noise_of_counts():
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_the_relation_is_among_what_was_asked(neighbours):
     question = discreet.plan(**SMALL_QUESTION, names=["count"], neighbours=neighbours).to_dict()["asked"]
-    assert question["neighbours"] == Neighbours.typed(neighbours).value
+    assert question["neighbours"] == Neighbours.parse_typed(neighbours).value
 
 
 @pytest.mark.parametrize(

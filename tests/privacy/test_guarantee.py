@@ -141,7 +141,7 @@ def test_as_plain_values_it_is_whole_and_exact():
 
 def test_the_relation_is_kept_by_its_name_and_not_by_its_words():
     assert promise(neighbours=Neighbours.REPLACE).to_dict()["neighbours"] == "replace"
-    assert Neighbours.kept("replace one person") is Neighbours.REPLACE
+    assert Neighbours.parse_stored("replace one person") is Neighbours.REPLACE
 
 
 def test_the_relations_are_those_that_are_typed_and_said():

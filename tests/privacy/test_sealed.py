@@ -36,15 +36,17 @@ EVERY = Itemsets.of([tuple(sorted(subset)) for subset in SUBSETS if subset])
 QUERIES = {
     "as answered": lambda engine: engine.answer(Supports(EVERY)),
     "some": lambda engine: engine.answer(Supports(EVERY)).take([4, 0, 4]),
-    "joined": lambda engine: engine.answer(Supports(EVERY)).joined(engine.answer(Kth(2, 1, 3))),
+    "append": lambda engine: engine.answer(Supports(EVERY)).append(engine.answer(Kth(2, 1, 3))),
     "falling": lambda engine: engine.answer(Supports(EVERY)).falling(),
     "less": lambda engine: engine.answer(Sizes(3)).minus(2),
     "no less than": lambda engine: engine.answer(Supports(EVERY)).at_least(range(7)),
-    "near a number": lambda engine: engine.answer(Supports(EVERY)).falling().near(2),
-    "near another": lambda engine: engine.answer(Supports(EVERY)).falling().near(engine.answer(Kth(3, 2, 3))),
-    "in order of nearness": lambda engine: engine.answer(Supports(EVERY)).near(2).falling(),
+    "near a number": lambda engine: engine.answer(Supports(EVERY)).falling().negate_distance(2),
+    "near another": lambda engine: (
+        engine.answer(Supports(EVERY)).falling().negate_distance(engine.answer(Kth(3, 2, 3)))
+    ),
+    "in order of nearness": lambda engine: engine.answer(Supports(EVERY)).negate_distance(2).falling(),
     "in parts": lambda engine: engine.answer(ClippedCounts(EVERY, 1500)),
-    "parts near a number": lambda engine: engine.answer(ClippedCounts(EVERY, 1500)).near(1000),
+    "parts near a number": lambda engine: engine.answer(ClippedCounts(EVERY, 1500)).negate_distance(1000),
     "bins": lambda engine: engine.answer(LoadHistogram(EVERY, (1, 3))),
     "cells": lambda engine: engine.answer(Cells(((0, 1), (2,)))),
     "cut baskets": lambda engine: engine.cut(Truncation(2, 77)).answer(Supports(EVERY)),
@@ -71,7 +73,7 @@ def test_one_person_moves_it_as_it_says(query):
     assert reached == before.step
 
 
-@pytest.mark.parametrize("query", [make_answer for name, make_answer in QUERIES.items() if "near" in name])
+@pytest.mark.parametrize("query", [make_answer for name, make_answer in QUERIES.items() if "negate_distance" in name])
 def test_nearness_is_not_said_to_be_monotone(query):
     assert not query(watching.engine([], ITEMS)).monotone
 
@@ -146,21 +148,21 @@ def test_the_list_is_that_of_the_engine():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda: ANSWER.near(ANSWER), "One number is needed here."),
+        (lambda: ANSWER.negate_distance(ANSWER), "One number is needed here."),
         (lambda: SEALED.above(ANSWER, 1, 2), "One number is needed here."),
         (lambda: ANSWER.minus(-(2**63) + 8), "Numbers that answers are compared with lie within 2^61."),
-        (lambda: ANSWER.near(2**62), "Numbers that answers are compared with lie within 2^61."),
+        (lambda: ANSWER.negate_distance(2**62), "Numbers that answers are compared with lie within 2^61."),
         (lambda: ANSWER.at_least([0] * 6 + [2**62]), "Numbers that answers are compared with lie within 2^61."),
         (
-            lambda: ANSWER.near(3).joined(ANSWER),
+            lambda: ANSWER.negate_distance(3).append(ANSWER),
             "Only numbers that one person moves in one direction can be joined or compared.",
         ),
         (
-            lambda: ANSWER.near(SEALED.answer(BasketCount()).near(3)),
+            lambda: ANSWER.negate_distance(SEALED.answer(BasketCount()).negate_distance(3)),
             "Only numbers that one person moves in one direction can be joined or compared.",
         ),
         (
-            lambda: SEALED.above(SEALED.answer(BasketCount()).near(3), 1, 2),
+            lambda: SEALED.above(SEALED.answer(BasketCount()).negate_distance(3), 1, 2),
             "A bound under seal is a number that one person raises no further than a count.",
         ),
         (

@@ -301,7 +301,8 @@ class TestReleases:
     def test_a_ledger_takes_the_same_people_for_the_same_data(self):
         shop_baskets = shop(50)
         fingerprint, merged_fingerprint = (
-            HashedRows.of(baskets, b"key").fingerprint() for baskets in (shop_baskets, shop_baskets.merged_people())
+            HashedRows.hash_baskets(baskets, b"key").fingerprint()
+            for baskets in (shop_baskets, shop_baskets.merged_people())
         )
         assert fingerprint == merged_fingerprint
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import discreet
-from discreet.local.study import Learnt, build_patterns
+from discreet.local.study import ProtocolResult, build_patterns
 from discreet.planning import trial
 from discreet.publish._reconciling import people_interval, reconcile
 from discreet.results import cut_to_range, whole_counts
@@ -84,7 +84,7 @@ def test_counts_far_beyond_their_range_are_not_stated_as_known():
 
 
 def test_nor_are_estimates_of_devices():
-    outcome = Learnt(
+    outcome = ProtocolResult(
         itemsets=((0,), (1,), (2,)), values=np.array([1.5, -0.7, 0.5]), variance=np.full(3, 0.01), facts={}, notes=()
     )
     patterns = build_patterns(outcome, discreet.Vocabulary(["a", "b", "c"]), 1_000)

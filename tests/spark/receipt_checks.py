@@ -64,7 +64,8 @@ def compare_baskets(local_baskets: Any, spread_baskets: Any) -> None:
     for query in (BasketsEach(limits), LoadHistogram(Itemsets.singles(local_baskets.items), limits), Sizes(9)):
         assert np.array_equal(engine_of(local_baskets).answer(query), engine_of(spread_baskets).answer(query)), query
     assert (
-        HashedRows.of(local_baskets, bytes(32)).fingerprint() == HashedRows.of(spread_baskets, bytes(32)).fingerprint()
+        HashedRows.hash_baskets(local_baskets, bytes(32)).fingerprint()
+        == HashedRows.hash_baskets(spread_baskets, bytes(32)).fingerprint()
     )
 
 
@@ -75,7 +76,10 @@ def test_every_question_about_people_with_several_baskets(session: Any) -> None:
     compare_baskets(local, spread)
     assert repr(spread) == f"SparkBaskets({len(local)} baskets of {local.people} people, 20 items)"
     merged_baskets = discreet.read(session.createDataFrame(receipts_of(draw_baskets(1, 700, 20, 9), 160)), **COLUMNS)
-    assert HashedRows.of(merged_baskets, bytes(32)).fingerprint() == HashedRows.of(spread, bytes(32)).fingerprint()
+    assert (
+        HashedRows.hash_baskets(merged_baskets, bytes(32)).fingerprint()
+        == HashedRows.hash_baskets(spread, bytes(32)).fingerprint()
+    )
     alike(engine_of(local), engine_of(spread), 5)
     for max_baskets, key in ((3, 77), (1, 2**62 + 5)):
         local_capped, right = local.capped(max_baskets, key), spread.capped(max_baskets, key)

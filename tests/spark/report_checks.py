@@ -28,13 +28,13 @@ from discreet.collector import (
     hash_token,
 )
 from discreet.collector.storage import SQLiteStore
-from discreet.local import Answered, MeanOracle
+from discreet.local import MeanOracle, SimulatedAnswers
 from discreet.local.oracle_steps import means, oracles
-from discreet.local.study import Ask, CandidateList, FoldedProjection, Which, Who
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, FoldedProjection, PeopleGroup
 from discreet.local.study._collect import Collected, collect
 from discreet.spark import _reports as reports
 
-EVERYBODY = Who(0, 2**32)
+EVERYBODY = PeopleGroup(0, 2**32)
 NUMBER = FoldedProjection(items=4, left=(1, 1), right=(1, 1), low=-4, high=4)
 
 
@@ -50,7 +50,7 @@ def answers(ask: Ask, report_count: int, seed: int = 5) -> list[bytes]:
     """Return what devices send to a round."""
     mean = isinstance(ask.oracle, MeanOracle)
     values_held = np.arange(report_count, dtype=np.int32) % (ask.oracle.span if mean else ask.oracle.size)
-    answered = Answered(offsets=np.arange(report_count + 1), held=values_held, people=np.arange(report_count))
+    answered = SimulatedAnswers(offsets=np.arange(report_count + 1), values=values_held, people=np.arange(report_count))
     columns = ask.oracle.reports(answered, seed)
     reports = (ask.oracle.codec.make_report(columns, row) for row in range(report_count))
     return [json.dumps(report, separators=(",", ":")).encode() for report in reports]
@@ -58,13 +58,15 @@ def answers(ask: Ask, report_count: int, seed: int = 5) -> list[bytes]:
 
 def asks() -> list[Ask]:
     """Return a round through every oracle, and those with published seeds."""
-    question = Which(CandidateList(30))
+    question = CandidateQuestion(CandidateList(30))
     made_asks = [Ask.of(name, EVERYBODY, question, name, Fraction(1), pad=2) for name in oracles()]
     made_asks += [Ask.mean(name, EVERYBODY, NUMBER, name, Fraction(1)) for name in means()]
     assert {ask.oracle.name for ask in made_asks} == {*registry.oracles()}
     hashing = [oracles()[name].make(Fraction(1), 30, pad=2) for name in ("olh", "wheel")]
     numbered_oracles = [ask.numbered(64) for ask in hashing]  # type: ignore[attr-defined]
-    return made_asks + [Ask(name="published", who=EVERYBODY, question=question, oracle=ask) for ask in numbered_oracles]
+    return made_asks + [
+        Ask(name="published", group=EVERYBODY, question=question, oracle=ask) for ask in numbered_oracles
+    ]
 
 
 def compare_totals(totals: RoundTotals, expected: Collected) -> None:
@@ -92,7 +94,7 @@ def test_reports_of_every_oracle(session: Any) -> None:
 
 def test_reports_that_are_screened(session: Any) -> None:
     # Liars who name the same values are left out in the cluster as they are here, and a table that travels in pieces.
-    question = Which(CandidateList(300))
+    question = CandidateQuestion(CandidateList(300))
     ask = Ask.of("which", EVERYBODY, question, "privset", Fraction(1), pad=3)
     lie = {"values": sorted([*range(100, 110), *range(ask.frequencies.many - 10)])}  # type: ignore[attr-defined]
     sent_reports = [*answers(ask, 1500), *[json.dumps(lie, separators=(",", ":")).encode()] * 100, b"nonsense"]
@@ -101,7 +103,7 @@ def test_reports_that_are_screened(session: Any) -> None:
     frame = session.createDataFrame(pa.table({"report": sent_reports})).repartition(9)
     compare_totals(reports.add_up_reports(frame, ask), expected)
     oracle = replace(oracles()["olh"].make(Fraction(1), 300, pad=2), seeds=1024)
-    ask = Ask(name="published", who=EVERYBODY, question=question, oracle=oracle)
+    ask = Ask(name="published", group=EVERYBODY, question=question, oracle=oracle)
     sent_reports = answers(ask, 3_000)
     frame = session.createDataFrame(pa.table({"report": sent_reports})).repartition(3)
     with patch.object(reports, "_PIECE_NUMBERS", 2_000):
@@ -117,9 +119,9 @@ def test_reports_that_are_screened(session: Any) -> None:
 
 
 def test_reports_of_files(session: Any) -> None:
-    ask = Ask.of("which", EVERYBODY, Which(CandidateList(50)), "wheel", Fraction(1), pad=2)
+    ask = Ask.of("which", EVERYBODY, CandidateQuestion(CandidateList(50)), "wheel", Fraction(1), pad=2)
     sent_reports = answers(ask, 5_000)
-    words = ask.oracle.codec.pack(ask.oracle.codec.read(sent_reports).columns)
+    words = ask.oracle.codec.pack(ask.oracle.codec.read_reports(sent_reports).columns)
     with TemporaryDirectory() as folder:
         place = Path(folder)
         with patch.multiple(report_files, _ROW_BYTES=6_000, _FILE_BYTES=1, _ROWS_PER_READ=3):
@@ -128,8 +130,8 @@ def test_reports_of_files(session: Any) -> None:
         expected = collect(ask, sent_reports, screen=True)
         compare_totals(reports.add_up_reports(place, (place / "round.json").read_text()), expected)
         compare_totals(report_files.add_up_files(place, ask), expected)
-        other_ask = Ask.of("which", EVERYBODY, Which(CandidateList(50)), "grr", Fraction(1))
-        wide_ask = Ask.of("which", EVERYBODY, Which(CandidateList(300)), "privset", Fraction(1), pad=3)
+        other_ask = Ask.of("which", EVERYBODY, CandidateQuestion(CandidateList(50)), "grr", Fraction(1))
+        wide_ask = Ask.of("which", EVERYBODY, CandidateQuestion(CandidateList(300)), "privset", Fraction(1), pad=3)
         assert 6_000 % (4 * wide_ask.oracle.codec.width)
         # Words of another round are refused one by one where they can be, and otherwise told at once.
         assert reports.add_up_reports(place, other_ask, screen=False).refused > 4_000
@@ -159,7 +161,7 @@ def test_a_collector_hands_its_rounds_to_spark(session: Any) -> None:
             collector.open_study(plan)
             ask = collector.ask("handed", 0)
             assert ask is not None
-            words = ask.oracle.codec.pack(ask.oracle.codec.read(answers(ask, 400)).columns)
+            words = ask.oracle.codec.pack(ask.oracle.codec.read_reports(answers(ask, 400)).columns)
             tokens = [hash_token(bytes.fromhex(token)) for token in collector.tokens("handed", len(words))]
             keys, codes = [bytes(15) + b"k"] * len(words), np.zeros(len(words), np.uint8)
             upload = Upload(round=0, tokens=tokens, keys=keys, words=words, codes=codes)

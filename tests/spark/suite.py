@@ -82,7 +82,10 @@ def test_every_question(session: Any) -> None:
     truncation = Truncation(3, 99)
     alike(engine_of(local).cut(truncation), engine_of(spread).cut(truncation), 6, few_questions=True)
     assert np.array_equal(local.item_counts, spread.item_counts)
-    assert HashedRows.of(local, bytes(32)).fingerprint() == HashedRows.of(spread, bytes(32)).fingerprint()
+    assert (
+        HashedRows.hash_baskets(local, bytes(32)).fingerprint()
+        == HashedRows.hash_baskets(spread, bytes(32)).fingerprint()
+    )
 
 
 @check("cluster")
@@ -257,7 +260,10 @@ def test_odd_data(session: Any) -> None:
         single = Itemsets.of([np.array([item], np.int32) for item in range(min(2, local.items))])
         for query in (Sizes(3), Sizes(2_000_000), Supports(single, Truncation(1, 5))):
             assert np.array_equal(engine_of(spread).answer(query), engine_of(local).answer(query))
-        assert HashedRows.of(local, bytes(32)).fingerprint() == HashedRows.of(spread, bytes(32)).fingerprint()
+        assert (
+            HashedRows.hash_baskets(local, bytes(32)).fingerprint()
+            == HashedRows.hash_baskets(spread, bytes(32)).fingerprint()
+        )
     # A hundred equal baskets are cut apart, as on this machine.
     equal = [[f"i{place}" for place in range(9)]] * 100 + draw_baskets(6, 50, 9, 9)
     local, spread = read_both(session, table_of(equal))

@@ -29,9 +29,9 @@ from discreet.local.device import (
     OWN,
     WORD,
     Draws,
-    chosen,
     client,
     count_space_points,
+    draw_basket,
 )
 from discreet.local.device._answering import MOST_HELD, MOST_SYMBOLS_HELD
 from discreet.local.device._choosing import MOST_BASKETS
@@ -51,19 +51,19 @@ from discreet.local.oracles import OLH
 from discreet.local.study import (
     Ask,
     CandidateList,
+    CandidateQuestion,
     CellQuestion,
     DeviceQuestion,
     FoldedProjection,
-    HowMany,
-    Items,
     KeyQuestion,
+    PeopleGroup,
     PrefixQuestion,
     Projection,
+    RelationItems,
     Relations,
     SeededWords,
+    SizeQuestion,
     TextNumbers,
-    Which,
-    Who,
     seed_of,
 )
 
@@ -75,7 +75,7 @@ Case = dict[str, Any]
 
 VECTORS_FOLDER, DECLARED_FOLDER = Path(__file__).parent / "v1", Path(__file__).parent / "declared"
 BASKETS = ([], [3], [1, 2], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [4, 99, 10**9], [40, 41])
-ALL_PEOPLE = Who(0, 1 << 32)
+ALL_PEOPLE = PeopleGroup(0, 1 << 32)
 
 
 # Oracles that devices of every language answer for; and oracles with an answer beside them, for devices in Python.
@@ -129,12 +129,12 @@ def make_case(
 def questions(name: str) -> list[Ask]:
     candidates = CandidateList(itemsets=((3,), (1, 2), (5, 6, 7), (4,), (8, 9)))
     question_rows = [
-        (Which(CandidateList(10)), 1, "1"),
-        (Which(CandidateList(70)), 3, "1/2"),
-        (Which(candidates), 2, "2"),
-        (HowMany.up_to(CandidateList(10), 4), 1, "1"),
-        (HowMany(candidates, (0, 1, 3)), 1, "4"),
-        (PrefixQuestion(order=(4, 3, 2, 1), of=((4, 3), (3, 2), (2, 1)), length=2), 1, "1"),
+        (CandidateQuestion(CandidateList(10)), 1, "1"),
+        (CandidateQuestion(CandidateList(70)), 3, "1/2"),
+        (CandidateQuestion(candidates), 2, "2"),
+        (SizeQuestion.up_to(CandidateList(10), 4), 1, "1"),
+        (SizeQuestion(candidates, (0, 1, 3)), 1, "4"),
+        (PrefixQuestion(order=(4, 3, 2, 1), prefixes=((4, 3), (3, 2), (2, 1)), length=2), 1, "1"),
     ]
     return [
         Ask.of("", ALL_PEOPLE, question, name, Fraction(epsilon), pad=pad) for question, pad, epsilon in question_rows
@@ -145,7 +145,7 @@ def oracle_cases(name: str) -> list[Case]:
     asks = questions(name)
     if name == "olh":
         sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
-        asks.append(Ask(name="", who=ALL_PEOPLE, question=Which(CandidateList(10)), oracle=sampled))
+        asks.append(Ask(name="", group=ALL_PEOPLE, question=CandidateQuestion(CandidateList(10)), oracle=sampled))
     return [
         make_case(
             ask.form,
@@ -195,7 +195,7 @@ def published() -> list[Case]:
     ):
         cases.append(refused(name, {"question": {**wheel, "oracle": {**bare, **extra_fields}}}))
     sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
-    share = Ask(name="", who=ALL_PEOPLE, question=Which(CandidateList(10)), oracle=sampled).form
+    share = Ask(name="", group=ALL_PEOPLE, question=CandidateQuestion(CandidateList(10)), oracle=sampled).form
     cases.append(
         refused("published seeds and a share", {"question": _with_numbers(share, seeds=4096), "max_delta": "0.01"})
     )
@@ -225,12 +225,12 @@ def spelt() -> list[Ask]:
     )
     listed_candidates = CandidateList(itemsets=((0,), (0, 1), (1, 2, 3)), texts=whole_texts)
     question_rows = [
-        (Which(CandidateList(len(first_texts), texts=first_texts)), "grr", 1, "2"),
-        (Which(CandidateList(len(second_texts), texts=second_texts)), "olh", 2, "1"),
-        (Which(CandidateList(len(unicode_texts), texts=unicode_texts)), "wheel", 2, "1"),
-        (Which(CandidateList(len(whole_texts), texts=whole_texts)), "privset", 2, "1"),
-        (Which(listed_candidates), "grr", 2, "1"),
-        (HowMany.up_to(CandidateList(len(second_texts), texts=second_texts), 3), "grr", 1, "1"),
+        (CandidateQuestion(CandidateList(len(first_texts), texts=first_texts)), "grr", 1, "2"),
+        (CandidateQuestion(CandidateList(len(second_texts), texts=second_texts)), "olh", 2, "1"),
+        (CandidateQuestion(CandidateList(len(unicode_texts), texts=unicode_texts)), "wheel", 2, "1"),
+        (CandidateQuestion(CandidateList(len(whole_texts), texts=whole_texts)), "privset", 2, "1"),
+        (CandidateQuestion(listed_candidates), "grr", 2, "1"),
+        (SizeQuestion.up_to(CandidateList(len(second_texts), texts=second_texts), 3), "grr", 1, "1"),
     ]
     return [
         Ask.of("", ALL_PEOPLE, question, name, Fraction(epsilon), pad=pad)
@@ -308,11 +308,11 @@ def flawed() -> list[Case]:
 def most_held() -> list[Case]:
     """Return cases of devices that hold the largest data they answer for, and of devices that hold more."""
     text_numbers, bins, pairs = TextNumbers(("",), "ab😀", 1, 6), (0, 1, 2, 3), ((1, 2), (2, 3), (3, 4))
-    relations_by_kind = {pair_kind: Relations(Items((1, 2, 3, 4), pair_kind), pairs) for pair_kind in OWN}
+    relations_by_kind = {pair_kind: Relations(RelationItems((1, 2, 3, 4), pair_kind), pairs) for pair_kind in OWN}
     question_by_kind: dict[str, DeviceQuestion] = {
         "items": CellQuestion((1, 2, 3)),
-        "texts": HowMany(CandidateList(len(text_numbers), texts=text_numbers), bins),
-        **{pair_kind: HowMany(relations, bins) for pair_kind, relations in relations_by_kind.items()},
+        "texts": SizeQuestion(CandidateList(len(text_numbers), texts=text_numbers), bins),
+        **{pair_kind: SizeQuestion(relations, bins) for pair_kind, relations in relations_by_kind.items()},
     }
     # So much epsilon that the answer is what is reported, and what was ignored shows.
     asks = {kind: Ask.of("", ALL_PEOPLE, question, "grr", Fraction(16)) for kind, question in question_by_kind.items()}
@@ -403,7 +403,7 @@ def further() -> list[Case]:
     """Return cases of questions that came after the first: cells, and relations as keys with values."""
     cells = CellQuestion((4, 1, 2))
     joint_relations, given_relations = (
-        Relations(Items((1, 2, 4), pair_kind), ((1, 2), (2, 1), (4, 1))) for pair_kind in ("together", "given")
+        Relations(RelationItems((1, 2, 4), pair_kind), ((1, 2), (2, 1), (4, 1))) for pair_kind in ("together", "given")
     )
     question_rows: list[tuple[DeviceQuestion, str, int]] = [
         (cells, "grr", 1),
@@ -431,11 +431,13 @@ def related() -> list[Case]:
     asks, epsilon = [], Fraction(1)
     kinds: tuple[How, ...] = ("together", "given", "after")
     for pair_kind in kinds:
-        items = Items((1, 2, 3, 4), pair_kind, ((1, 2), (3, 4)))
+        items = RelationItems((1, 2, 3, 4), pair_kind, ((1, 2), (3, 4)))
         relations = Relations(items, ((1, 2), (2, 1), (3, 4), (1, 2, 3)))
         for name, pad in (("grr", 2), ("wheel", 3), ("olh", 1)):
-            asks.append(Ask.of("", ALL_PEOPLE, Which(relations), name, epsilon, pad=pad))
-            asks.append(Ask.of("", ALL_PEOPLE, HowMany(relations, (0, 1, 3)), "subset" if pad == 2 else "olh", epsilon))
+            asks.append(Ask.of("", ALL_PEOPLE, CandidateQuestion(relations), name, epsilon, pad=pad))
+            asks.append(
+                Ask.of("", ALL_PEOPLE, SizeQuestion(relations, (0, 1, 3)), "subset" if pad == 2 else "olh", epsilon)
+            )
         weights = {"left": (3, -1, 2, 5, -4, 1), "right": (1, 2, -3, 1, 7, -2), "low": -30, "high": 41}
         asks += [Ask.mean("", ALL_PEOPLE, Projection(items=items, **weights), name, epsilon) for name in means()]
     folded = FoldedProjection(items=10, left=(1, -2, 3, 1), right=(2, 1, 0, -1), low=-3, high=4)
@@ -470,16 +472,16 @@ def choices() -> list[Case]:
         (4, 4, [7]), (7, 4, [13]), (7, 4, [WORD - 4, 8]), (2, MOST_BASKETS, [MOST_BASKETS + 1]), (2, MOST_BASKETS, [2]),
     ):  # fmt: skip
         baskets, source = [[item, 10 + item] for item in range(basket_count)], Recorded("chosen", words)
-        basket = chosen(baskets, max_baskets=max_baskets, take=source.take)
+        basket = draw_basket(baskets, max_baskets=max_baskets, take=source.take)
         cases.append({"baskets": baskets, "max_baskets": max_baskets, "random": source.bytes.hex(), "chosen": basket})
     texts, source = [["tea", "milk"], ["rice"]], Recorded("chosen", [1])
-    text = chosen(texts, take=source.take)
+    text = draw_basket(texts, take=source.take)
     cases.append({"baskets": texts, "max_baskets": 1, "random": source.bytes.hex(), "chosen": text})
     strange: list[tuple[Any, int]] = [([[1], ["tea"]], 1), ([[1], [1.5]], 1), ([[1], [None]], 1)]
     strange += [([[1, "tea"]], 1), ([["tea"], [], [1]], 3)]
     for baskets, max_baskets in (([[1]], 0), ([[1]], MOST_BASKETS + 1), *strange):
         try:
-            chosen(baskets, max_baskets=max_baskets)
+            draw_basket(baskets, max_baskets=max_baskets)
         except ValueError as error:
             cases.append({"baskets": baskets, "max_baskets": max_baskets, "refused": str(error)})
     return cases
@@ -495,7 +497,11 @@ def edges() -> list[Case]:
     # below(n): words from 2^32 - 2^32 mod n on are drawn again.
     for pad in (3, 5, 6, 7, 10, 1000, 3 << 29, MOST_SYMBOLS - 10, MOST_SYMBOLS):
         last_word = WORD - WORD % pad - 1
-        ask = Ask.of("", ALL_PEOPLE, Which(CandidateList(10)), "olh", Fraction(1), pad=pad) if pad < 1 << 28 else None
+        ask = (
+            Ask.of("", ALL_PEOPLE, CandidateQuestion(CandidateList(10)), "olh", Fraction(1), pad=pad)
+            if pad < 1 << 28
+            else None
+        )
         form = ask.form if ask else _with_numbers(questions("olh")[0].form, pad=pad)
         for words in (
             [last_word],
@@ -506,27 +512,27 @@ def edges() -> list[Case]:
             cases.append(make_case(form, [1, 4], Recorded(f"below {pad} {words}", words)))
     for name in ("grr", "subset", "privset", "wheel", "geometry"):
         for size, pad in ((10, 3), (6, 2), (37, 5)):
-            form = Ask.of("", ALL_PEOPLE, Which(CandidateList(size)), name, Fraction(1), pad=pad).form
+            form = Ask.of("", ALL_PEOPLE, CandidateQuestion(CandidateList(size)), name, Fraction(1), pad=pad).form
             for basket in ([], [1], range(size)):
                 source = Recorded(f"every other {name} {size} {len(basket)}", every_other=True)
                 cases.append(make_case(form, basket, source))
     # place(w, i, o) and chance(t): the last number inside, and the first outside.
     for size, pad in ((10, 1), (40, 1)):
-        form = Ask.of("", ALL_PEOPLE, Which(CandidateList(size)), "grr", Fraction(2), pad=pad).form
+        form = Ask.of("", ALL_PEOPLE, CandidateQuestion(CandidateList(size)), "grr", Fraction(2), pad=pad).form
         weight = int(form["oracle"]["inside"])
         for number in (0, weight - 1, weight, weight + 1, weight + size - 1, weight + size, (1 << 64) - 1):
             cases.append(make_case(form, [3], Recorded(f"place {size} {number}", [number % WORD, number // WORD])))
-    form = Ask.of("", ALL_PEOPLE, Which(CandidateList(10)), "subset", Fraction(1)).form
+    form = Ask.of("", ALL_PEOPLE, CandidateQuestion(CandidateList(10)), "subset", Fraction(1)).form
     for word in (form["oracle"]["hit"] - 1, form["oracle"]["hit"], form["oracle"]["hit"] + 1):
         cases.append(make_case(form, [3], Recorded(f"chance {word}", [word])))
-    form = Ask.of("", ALL_PEOPLE, Which(CandidateList(50)), "wheel", Fraction(1), pad=3).form
+    form = Ask.of("", ALL_PEOPLE, CandidateQuestion(CandidateList(50)), "wheel", Fraction(1), pad=3).form
     for basket in ([], [3], [3, 4, 5, 6]):
         for seed in ([0, 0], [WORD - 1, WORD - 1], [WORD - 2, 7]):
             drawn_words = [*([WORD - 1, 0, 0, 0] if len(basket) > 3 else []), *seed, *[WORD - 1] * 2]
             cases.append(make_case(form, basket, Recorded(f"circle {basket} {seed}", drawn_words)))
     # Every leading coordinate of the own point, and of the one that is reported: with its first and last numbers.
     for size, epsilon in ((30, "1/2"), (30, "1"), (300, "2")):
-        form = Ask.of("", ALL_PEOPLE, Which(CandidateList(size)), "geometry", Fraction(epsilon)).form
+        form = Ask.of("", ALL_PEOPLE, CandidateQuestion(CandidateList(size)), "geometry", Fraction(epsilon)).form
         field, coordinate_count, hit = (form["oracle"][name] for name in ("field", "coordinates", "hit"))
         for item in (0, 1, 2, field, field + 1, field + 2, size - 1):
             for word in (hit - 1, hit):
@@ -549,21 +555,25 @@ def edges() -> list[Case]:
         ("geometry", 1, "6"),
         ("geometry", 1, "20"),
     ):
-        form = Ask.of("", ALL_PEOPLE, Which(CandidateList(largest_item)), name, Fraction(epsilon), pad=pad).form
+        form = Ask.of(
+            "", ALL_PEOPLE, CandidateQuestion(CandidateList(largest_item)), name, Fraction(epsilon), pad=pad
+        ).form
         for basket in (
             [],
             [largest_item - 1],
             [1 << 21, (1 << 27) + 12_345, largest_item - 1, largest_item, MOST_ITEM],
         ):
             cases.append(make_case(form, basket, Recorded(f"large {name} {epsilon} {basket}")))
-    itemsets = Which(CandidateList(itemsets=((1 << 21,), (1 << 27, (1 << 28) + 1), (MOST_ITEM,), (5, MOST_ITEM))))
+    itemsets = CandidateQuestion(
+        CandidateList(itemsets=((1 << 21,), (1 << 27, (1 << 28) + 1), (MOST_ITEM,), (5, MOST_ITEM)))
+    )
     form = Ask.of("", ALL_PEOPLE, itemsets, "wheel", Fraction(1), pad=2).form
     cases.append(make_case(form, [5, 1 << 21, 1 << 27, (1 << 28) + 1, MOST_ITEM], Recorded("large itemsets")))
     # Sums of the largest weights, in the widest range and in a narrow one, and the ends of the grid.
     for name in means():
         for low, high in ((-MOST_RANGE, MOST_RANGE), (MOST_RANGE - 1, MOST_RANGE), (MOST_RANGE, MOST_RANGE), (-5, 4)):
             for pair_kind in ("together", "given"):
-                items = Items((1, 2, 3, 4), pair_kind, ((1, 2),))
+                items = RelationItems((1, 2, 3, 4), pair_kind, ((1, 2),))
                 weights = {"left": (MOST_WEIGHT,) * 5, "right": (MOST_WEIGHT, -MOST_WEIGHT, MOST_WEIGHT - 1, 7, 0)}
                 number = Projection(items=items, **weights, low=low, high=high)
                 form = Ask.mean("", ALL_PEOPLE, number, name, Fraction(1)).form
@@ -576,14 +586,17 @@ def edges() -> list[Case]:
                     cases.append(make_case(form, basket, source, given_pairs))
     # Subsets that meet several of the own values, of which one in as many is kept.
     form = _loose(
-        _with_numbers({**Ask.of("", ALL_PEOPLE, Which(CandidateList(20)), "privset", Fraction(1), pad=10).form}, many=9)
+        _with_numbers(
+            {**Ask.of("", ALL_PEOPLE, CandidateQuestion(CandidateList(20)), "privset", Fraction(1), pad=10).form},
+            many=9,
+        )
     )
     for basket in ([], [3], range(20)):
         for word in (0, WORD // 2 - 1, WORD // 2):
             drawn_words = [0] * 10 * (len(basket) > 10) + [word]
             cases.append(make_case(form, basket, Recorded(f"met {len(basket)} {word}", drawn_words)))
     # A pair that goes on from a bond that is not held, and pairs of items with themselves.
-    items = Items((1, 2, 3), "given", ((1, 2), (2, 3)))
+    items = RelationItems((1, 2, 3), "given", ((1, 2), (2, 3)))
     weights = {"left": (1, 2, 4, 8, 16), "right": (32, 64, 128, 256, 512), "low": -20_000, "high": 20_000}
     form = Ask.mean("", ALL_PEOPLE, Projection(items=items, **weights), "pm", Fraction(4)).form
     for given_pairs in ([[2, 3]], [[2, 3], [2, 1]], [[1, 2], [2, 3], [3, 1]], [[2, 2], [3, 3]]):
@@ -600,7 +613,7 @@ def limits() -> list[Case]:
     """Return a question at every limit, which is answered, and one beyond it, which is not."""
     item_question, wheel = (
         questions("olh")[0].form,
-        Ask.of("", ALL_PEOPLE, Which(CandidateList(10)), "wheel", Fraction(1)).form,
+        Ask.of("", ALL_PEOPLE, CandidateQuestion(CandidateList(10)), "wheel", Fraction(1)).form,
     )
     numbers_case = {
         "question": _with_numbers({**item_question, "of": []}, size=MOST_NUMBERS),
@@ -612,13 +625,13 @@ def limits() -> list[Case]:
     }
     cells = Ask.of("", ALL_PEOPLE, CellQuestion(tuple(range(MOST_CELLS))), "olh", Fraction(1)).form
     sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
-    share = Ask(name="", who=ALL_PEOPLE, question=Which(CandidateList(10)), oracle=sampled).form
+    share = Ask(name="", group=ALL_PEOPLE, question=CandidateQuestion(CandidateList(10)), oracle=sampled).form
     fewer = Ask.mean(
         "", ALL_PEOPLE, FoldedProjection(items=4, left=(1, 1), right=(1, 1), low=0, high=2), "duchi", Fraction(1)
     ).form
-    subset = Ask.of("", ALL_PEOPLE, Which(CandidateList(MOST_SUBSET - 1)), "subset", Fraction(20)).form
-    privset = Ask.of("", ALL_PEOPLE, Which(CandidateList(9)), "privset", Fraction(1), pad=3).form
-    space = Ask.of("", ALL_PEOPLE, Which(CandidateList(9)), "geometry", Fraction(1)).form
+    subset = Ask.of("", ALL_PEOPLE, CandidateQuestion(CandidateList(MOST_SUBSET - 1)), "subset", Fraction(20)).form
+    privset = Ask.of("", ALL_PEOPLE, CandidateQuestion(CandidateList(9)), "privset", Fraction(1), pad=3).form
+    space = Ask.of("", ALL_PEOPLE, CandidateQuestion(CandidateList(9)), "geometry", Fraction(1)).form
     # 12 bytes around them, and 6 a symbol of five digits with its comma.
     longest = (MOST_REPORT - 12) // 6
     long_report_form = _loose(_with_numbers({**subset, "of": 20_000, "epsilon": "20"}, size=20_000, many=longest))
@@ -798,7 +811,7 @@ def bad_cases() -> list[Case]:
     single = questions("grr")[3].form
     fair = {**questions("olh")[0].form["oracle"], "buckets": 4, "inside": str(1 << 63)}
     sampled = OLH.sampled(Fraction(2), 10, pad=8, delta=Fraction(1, 100))
-    failing = Ask(name="", who=ALL_PEOPLE, question=Which(CandidateList(10)), oracle=sampled).form
+    failing = Ask(name="", group=ALL_PEOPLE, question=CandidateQuestion(CandidateList(10)), oracle=sampled).form
     number = {
         **{key: grr[key] for key in ("format", "epsilon")},
         "ask": "projection",
@@ -812,7 +825,7 @@ def bad_cases() -> list[Case]:
     }
     prefix = questions("subset")[5].form
     space = questions("geometry")[0].form
-    relations = Relations(Items((1, 2, 4), "given"), ((1, 2), (2, 1), (4, 1)))
+    relations = Relations(RelationItems((1, 2, 4), "given"), ((1, 2), (2, 1), (4, 1)))
     valued = Ask.of("", ALL_PEOPLE, KeyQuestion(relations), "grr", Fraction(1), pad=2).form
     cases: list[tuple[str, Case]] = [
         ("another format", {**grr, "format": 2}),

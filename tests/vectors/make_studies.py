@@ -36,9 +36,9 @@ from discreet.local.device import (
     STUDY,
     WORD,
     Participant,
-    becomes,
     parse_questions,
     parse_study,
+    recode_basket,
 )
 from discreet.local.device._ed25519 import (
     _BASE as BASE,
@@ -52,7 +52,7 @@ from discreet.local.device._ed25519 import (
 from discreet.local.device._sending import parse_fate
 from discreet.local.oracle_steps import means, oracles
 from discreet.local.oracles import OLH, Wheel
-from discreet.local.study import Ask, CandidateList, SeededWords, Which, Who, seed_of
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, PeopleGroup, SeededWords, seed_of
 
 sys.path.append(str(Path(__file__).parents[1]))  # as a script too it is a part of `vectors`
 
@@ -100,7 +100,7 @@ def levels() -> list[Case]:
     """Return baskets with the baskets that they become."""
     table = [[0, 4, 6], [1, 4, 6], [], [3], [2, 5]]
     baskets = [[], [0], [1, 0], [2], [3, 3, 0], [0, 1, 2, 3, 4], [-1, 5, 4], [7]]
-    return [{"basket": basket, "table": table, "becomes": becomes(basket, table)} for basket in baskets]
+    return [{"basket": basket, "table": table, "becomes": recode_basket(basket, table)} for basket in baskets]
 
 
 def packed_oracles() -> list[Any]:
@@ -187,7 +187,7 @@ def batches() -> list[Case]:
 
 def make_question(start: int, stop: int, number: int, *, epsilon: str = "1", expires: int | None = None) -> Case:
     """Return a signed question to some of the people."""
-    ask = Ask.of("which", Who(start, stop), Which(CandidateList(3)), "grr", Fraction(epsilon))
+    ask = Ask.of("which", PeopleGroup(start, stop), CandidateQuestion(CandidateList(3)), "grr", Fraction(epsilon))
     document = question_document(ask, study_id(study_document(PLAN, SIGNER).text), number, expires, SIGNER)
     return {"question": document.text, "signature": document.signature}
 

@@ -80,7 +80,7 @@ def audit(
     >>> [attempt.means for attempt in verdict.attempts]
     ['exact', 'statistical']
     """
-    relation = Neighbours.typed(neighbours)
+    relation = Neighbours.parse_typed(neighbours)
     if mechanism == RELATIONS and not settings:
         return audit_relations(Budget.of(epsilon, 0 if delta is None else delta), relation, seed)
     target = _resolve_target(mechanism, settings)

@@ -101,7 +101,7 @@ class Walker(Meter):
             raise Endless
         super()._choose(purpose, candidates, picks, share, way)
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
-        scores = (*candidates.scores.tolist(), *[candidates.rest] * candidates.unlisted)
+        scores = (*candidates.scores.tolist(), *[candidates.unlisted_score] * candidates.unlisted)
         best_score = max(scores, default=0)
         law_of_picks = law(tuple(score - best_score for score in scores), rate, picks, way)
         picked_numbers = list(law_of_picks)[self._branch(list(law_of_picks.values()))]

@@ -99,7 +99,7 @@ class DeviceCase:
             return {"no report": 1.0}
         features: Features = {f"the {name}": float(value) for name, value in report.items() if type(value) is int}
         try:
-            self.oracle.codec.read([report])
+            self.oracle.codec.read_reports([report])
         except InputError:  # a report outside the format reveals its basket
             return features | {"a report that is none": 1.0}
         if isinstance(self.oracle, MeanOracle):

@@ -17,9 +17,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..local import EVERY_LOSS, Answered, Protocol, ReportColumns
+from ..local import EVERY_LOSS, Protocol, ReportColumns, SimulatedAnswers
 from ..local.device import Draws, check
-from ..local.study import Ask, Estimate, SeededWords, SimulatedPeople, Wanted, compute_guarantee, seed_of
+from ..local.study import Ask, Estimate, SeededWords, SimulatedPeople, StudyGoal, compute_guarantee, seed_of
 from ..privacy import shown as number
 from ._holdings import Holding, build_baskets, crowd, list_small_holdings
 from ._local import DEVICE_NAME, DeviceCase, case_of, countable, reported
@@ -47,12 +47,12 @@ class Broken(Exception):  # noqa: N818
 class Talked:
     """One conversation: the request, the questions, and the origin of its answers in words."""
 
-    wanted: Wanted
+    goal: StudyGoal
     asks: tuple[Ask, ...]
     answers: str
 
     def __str__(self) -> str:
-        return f"top={self.wanted.top} over {self.wanted.items} items, {self.answers}"
+        return f"top={self.goal.top} over {self.goal.items} items, {self.answers}"
 
 
 def coupled(protocol: Protocol, epsilon: Fraction, seed: int) -> tuple[Attempt, list[DeviceCase]]:
@@ -62,11 +62,11 @@ def coupled(protocol: Protocol, epsilon: Fraction, seed: int) -> tuple[Attempt, 
     cases: dict[str, DeviceCase] = {}
     conversation_count, largest_loss, flaw, worst_text = 0, Fraction(0), "", ""
     for items, top in _PROBLEMS:
-        wanted = Wanted(items=0 if protocol.unlisted else items, top=top, epsilon=epsilon)
-        protocol.check(wanted)
+        goal = StudyGoal(items=0 if protocol.unlisted else items, top=top, epsilon=epsilon)
+        protocol.check(goal)
         people, crowds = list_small_holdings(items) if items <= _MAX_ENUMERATED_ITEMS else [], _Crowd(items, seed)
         for answers, hear in _list_answer_functions(crowds, seed):
-            talked, talk_flaw = _hold_conversation(protocol, wanted, answers, hear)
+            talked, talk_flaw = _hold_conversation(protocol, goal, answers, hear)
             conversation_count += 1
             spent_epsilon = compute_guarantee(list(talked.asks)).epsilon
             if spent_epsilon > largest_loss:
@@ -108,12 +108,12 @@ def _shrink_protocol(protocol: Protocol) -> Protocol:
     return replace(protocol, **smaller) if smaller else protocol  # type: ignore[type-var]
 
 
-def _hold_conversation(protocol: Protocol, wanted: Wanted, answers: str, hear: AnswerFunction) -> tuple[Talked, str]:
+def _hold_conversation(protocol: Protocol, goal: StudyGoal, answers: str, hear: AnswerFunction) -> tuple[Talked, str]:
     """Return a whole conversation, and the flaw that ended it; "" without a flaw."""
     asks: list[Ask] = []
     answer: object = None
     flaw = ""
-    talk = protocol.talk(wanted)
+    talk = protocol.ask_rounds(goal)
     try:
         while True:
             asked_step = talk.send(answer)
@@ -128,7 +128,7 @@ def _hold_conversation(protocol: Protocol, wanted: Wanted, answers: str, hear: A
     except Exception as error:
         # People have answered by then, so the error may depend on their answers.
         flaw = f"After {len(asks)} rounds the protocol stops with {type(error).__name__}: {error}"
-    return Talked(wanted, tuple(asks), answers), flaw
+    return Talked(goal, tuple(asks), answers), flaw
 
 
 def _find_overspend(talked: Talked, epsilon: Fraction) -> str:
@@ -139,7 +139,11 @@ def _find_overspend(talked: Talked, epsilon: Fraction) -> str:
             (ask.name, other_ask.name)
             for place, ask in enumerate(talked.asks)
             for other_ask in talked.asks[place:]
-            if (ask is not other_ask and ask.who.start < other_ask.who.stop and other_ask.who.start < ask.who.stop)
+            if (
+                ask is not other_ask
+                and ask.group.start < other_ask.group.stop
+                and other_ask.group.start < ask.group.stop
+            )
             or ask.oracle.epsilon > epsilon
         )
         if twice[0] == twice[1]:
@@ -158,7 +162,7 @@ def _find_overspend(talked: Talked, epsilon: Fraction) -> str:
 
 def _find_difference(protocol: Protocol, talked: Talked, hear: AnswerFunction) -> str:
     """Return the message that a second conversation with equal answers differs; "" if it does not."""
-    second_talk, talk_flaw = _hold_conversation(protocol, talked.wanted, talked.answers, hear)
+    second_talk, talk_flaw = _hold_conversation(protocol, talked.goal, talked.answers, hear)
     if talk_flaw:
         return talk_flaw
     if [ask.text() for ask in second_talk.asks] != [ask.text() for ask in talked.asks]:
@@ -202,7 +206,7 @@ class _Crowd:
         self._seen[kind] += 1
         if self._seen[kind] > _MAX_ALIKE_ROUNDS:
             return self._peoples[0].hear(ask, numbers)
-        places = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
+        places = np.flatnonzero((numbers >= ask.group.start) & (numbers < ask.group.stop))
         round_people = np.array(
             [0, *places[places > 0]], np.int64
         )  # the first person differs, and answers in every round of the audit
@@ -212,8 +216,8 @@ class _Crowd:
 
     def _reports(self, crowd: SimulatedPeople, ask: Ask, people: NDArray[np.int64]) -> ReportColumns:
         offsets, values = ask.question.answers(crowd.baskets, people)
-        answered = Answered(offsets=offsets, held=values, people=people)
-        columns = ask.oracle.reports(answered, seed_of(crowd.seed, f"{ask.name}:{ask.who.start}"))
+        answered = SimulatedAnswers(offsets=offsets, values=values, people=people)
+        columns = ask.oracle.reports(answered, seed_of(crowd.seed, f"{ask.name}:{ask.group.start}"))
         for column in columns.values():
             if len(column) != len(people):
                 raise Broken(
@@ -224,7 +228,7 @@ class _Crowd:
 
     def _compare(self, ask: Ask, people: NDArray[np.int64], column_sets: list[ReportColumns]) -> None:
         """Check that devices send the simulated reports, and that one basket changes no other person's report."""
-        form, seed = ask.form, seed_of(self._peoples[0].seed, f"{ask.name}:{ask.who.start}")
+        form, seed = ask.form, seed_of(self._peoples[0].seed, f"{ask.name}:{ask.group.start}")
         for row, person in enumerate(people[:_COMPARED_PEOPLE].tolist()):
             report, other_report = (ask.oracle.codec.make_report(columns, row) for columns in column_sets)
             if row and report != other_report:

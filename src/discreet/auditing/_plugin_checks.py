@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..local import EVERY_ANSWER, EVERY_LOSS, Answered, Oracle, Protocol
+from ..local import EVERY_ANSWER, EVERY_LOSS, Oracle, Protocol, SimulatedAnswers
 from ..local.device import client
-from ..local.study import Ask, Estimate, Learnt, SeededWords, Wanted, converse
+from ..local.study import Ask, Estimate, ProtocolResult, SeededWords, StudyGoal, converse
 
 _MAX_DEVIATIONS = 6  # by chance, an estimate is further off about twice in a thousand million
 
@@ -50,7 +50,7 @@ def check_oracle(kind: type[Oracle], *, epsilon: Any = 1, size: int = 4, pad: in
     ]
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in held_items])]).astype(np.int64)
     values = np.array([value for row in held_items for value in row], np.int32)
-    answered = Answered(offsets=offsets, held=values, people=np.arange(people))
+    answered = SimulatedAnswers(offsets=offsets, values=values, people=np.arange(people))
     columns = oracle.reports(answered, seed)
     for person in range(min(people, 200)):
         report = oracle.randomise(held_items[person], SeededWords(seed, person).take)
@@ -68,7 +68,7 @@ def check_oracle(kind: type[Oracle], *, epsilon: Any = 1, size: int = 4, pad: in
             f"{oracle.name}: a report has {longest_bytes:,} bytes, and its loss states at most {stated_bytes:,}. "
             "Declare `longest`."
         )
-    decoded = oracle.codec.read(texts)
+    decoded = oracle.codec.read_reports(texts)
     if decoded.refused:
         raise AssertionError(f"{oracle.name}: its own reports are refused ({decoded.refused[0]}). Mend `fields`.")
     for name, column in columns.items():
@@ -90,11 +90,11 @@ def check_oracle(kind: type[Oracle], *, epsilon: Any = 1, size: int = 4, pad: in
 
 def check_protocol(
     protocol: Protocol, *, items: int = 20, top: int = 3, epsilon: Any = 2, supports: Sequence[float] | None = None
-) -> Learnt:
+) -> ProtocolResult:
     """Check the rounds of a protocol, and return its result without noise.
 
     It gets the exact answers of ten million people with independent items. Devices must accept every round, and
-    the parts of the result must fit together. The protocol may ask `Which` and `HowMany`.
+    the parts of the result must fit together. The protocol may ask `CandidateQuestion` and `SizeQuestion`.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def check_protocol(
     >>> check_protocol(protocols()["svim"].make()).itemsets[:3]
     ((0,), (1,), (2,))
     """
-    request = Wanted(items=items, top=top, epsilon=Fraction(str(epsilon)))
+    request = StudyGoal(items=items, top=top, epsilon=Fraction(str(epsilon)))
     shares = np.array([0.5 * 0.8**item for item in range(items)] if supports is None else supports)
     asks: list[Ask] = []
 
@@ -124,7 +124,7 @@ def check_protocol(
         return Estimate(ask, people, np.rint(expected * people).astype(np.int64))
 
     protocol.check(request)
-    learned, _ = converse(protocol.talk(request), answer_ask, reports=protocol.reports)
+    learned, _ = converse(protocol.ask_rounds(request), answer_ask, reports=protocol.reports)
     for ask in asks:
         client(
             ask.form,

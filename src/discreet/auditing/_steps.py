@@ -220,7 +220,7 @@ def _list_changes(step: ChoiceStep, twin: ChoiceStep) -> list[int]:
     for names_of_step, run_step in ((scores, step), (twin_scores, twin)):
         if len(names_of_step) < len(run_step.candidates.scores):
             raise Differs(f"{step.purpose}: a candidate is listed twice.")
-    default_score, twin_default = step.candidates.rest, twin.candidates.rest
+    default_score, twin_default = step.candidates.unlisted_score, twin.candidates.unlisted_score
     all_names = scores.keys() | twin_scores.keys()
     changes = [twin_scores.get(name, twin_default) - scores.get(name, default_score) for name in all_names]
     if len(all_names) < step.candidates.total_count:

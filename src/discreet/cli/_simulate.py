@@ -174,7 +174,7 @@ def _write_outcome(outcome: Outcome, writing: Writing, is_seed_drawn: bool) -> N
             say(f"\n{line}", err=not is_shown)
     # Without the seed the result could not be repeated.
     if is_seed_drawn:
-        note = f"The seed {outcome.asked['seed']} was drawn: --seed {outcome.asked['seed']} gives the same again."
+        note = f"The seed {outcome.question['seed']} was drawn: --seed {outcome.question['seed']} gives the same again."
         say(f"\n{note}" if is_shown or writing.output is not None else note, err=not is_shown)
 
 

@@ -202,25 +202,39 @@ def _run_study_jobs() -> None:
     import numpy as np
 
     from ..baskets import groceries
-    from ..local import Answered
+    from ..local import SimulatedAnswers
     from ..local.device import WORD
     from ..local.oracle_steps import means, oracles
-    from ..local.study import Ask, CandidateList, HowMany, PrefixQuestion, SimulatedPeople, TextNumbers, Which, Who
+    from ..local.study import (
+        Ask,
+        CandidateList,
+        CandidateQuestion,
+        PeopleGroup,
+        PrefixQuestion,
+        SimulatedPeople,
+        SizeQuestion,
+        TextNumbers,
+    )
 
     baskets = groceries(300, seed=1)
     items, itemsets = CandidateList(items=baskets.items), CandidateList(itemsets=((0,), (1, 2)))
-    questions = (Which(items), Which(itemsets), HowMany(itemsets, (0, 1, 2)), PrefixQuestion((0, 1), ((0,), (1,)), 1))
+    questions = (
+        CandidateQuestion(items),
+        CandidateQuestion(itemsets),
+        SizeQuestion(itemsets, (0, 1, 2)),
+        PrefixQuestion((0, 1), ((0,), (1,)), 1),
+    )
     for speed in ("person", "aggregated"):
         crowd = SimulatedPeople(baskets=baskets, seed=1, speed=speed)
         for question in questions:
             for name in oracles():
-                crowd.hear(Ask.of("warmup", Who(0, WORD), question, name, Fraction(1)), crowd.numbers())
+                crowd.hear(Ask.of("warmup", PeopleGroup(0, WORD), question, name, Fraction(1)), crowd.numbers())
     TextNumbers(("",), "abt", 1, 9).answers(baskets, np.arange(3))
     _run_relation_jobs()
     _run_seed_jobs()
     for kind in means().values():
         kind.make(Fraction(1)).reports(
-            Answered(offsets=np.arange(4), held=np.zeros(3, np.int32), people=np.arange(3)), 1
+            SimulatedAnswers(offsets=np.arange(4), values=np.zeros(3, np.int32), people=np.arange(3)), 1
         )
 
 
@@ -230,18 +244,18 @@ def _run_seed_jobs() -> None:
 
     import numpy as np
 
-    from ..local import Answered
+    from ..local import SimulatedAnswers
     from ..local.oracles import OLH, Wheel
     from ..local.study import screen_reports
 
     people_count = 5_000  # enough for the screen to solve for items that every person holds
     offsets, held_items = np.arange(0, 2 * people_count + 1, 2), np.tile(np.arange(2, dtype=np.int32), people_count)
-    answered = Answered(offsets=offsets, held=held_items, people=np.arange(people_count))
+    answered = SimulatedAnswers(offsets=offsets, values=held_items, people=np.arange(people_count))
     for kind in (OLH, Wheel):
         oracle = kind.make(Fraction(1), 5, pad=2).numbered(1024)
         blocks = [oracle.reports(answered, 1)]
         screen_reports(oracle, blocks.copy)
-        oracle.named(blocks[0], np.arange(2))
+        oracle.match_values(blocks[0], np.arange(2))
 
 
 def _run_relation_jobs() -> None:

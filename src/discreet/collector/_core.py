@@ -113,7 +113,7 @@ class StudyCore:
     def __init__(self, plan: StudyPlan) -> None:
         self.plan = plan
         self.conversation = Conversation(
-            plan.protocol_instance.talk(plan.goal), reports=plan.protocol_instance.reports, people=plan.people
+            plan.protocol_instance.ask_rounds(plan.goal), reports=plan.protocol_instance.reports, people=plan.people
         )
         self.asks: list[Ask] = []
         self._sums: dict[int, RoundTotals] = {}
@@ -139,7 +139,7 @@ class StudyCore:
             for number in sorted(set(range(len(self.asks))) - {stored.number for stored in rounds})
         ]
         steps += [move for stored in rounds if (move := self._next_move(stored, now)) is not None]
-        if self.conversation.learnt is not None and not concluded:
+        if self.conversation.result is not None and not concluded:
             steps.append(Conclude(result=render_outcome(self.outcome())))
         return steps
 
@@ -166,7 +166,7 @@ class StudyCore:
 
     def quota(self, number: int) -> int | None:
         """Return the number of reports that closes a round, or None where rounds do not close by a quota."""
-        devices = self.asks[number].who
+        devices = self.asks[number].group
         return round_quota(self.plan, devices.start, devices.stop)
 
     def minimum(self, number: int) -> int:
@@ -218,7 +218,7 @@ class StudyCore:
 
         With `malicious`, a share from 0 to 1, intervals allow for any content of this share of each round's reports.
         """
-        plan, knowledge, estimates = self.plan, self.conversation.learnt, self.conversation.estimates
+        plan, knowledge, estimates = self.plan, self.conversation.result, self.conversation.estimates
         if knowledge is None:
             raise MisuseError(f"The study {plan.name!r} has not ended: some of its rounds are not released.")
         # The conversation orders estimates by its own steps, so rounds are matched by their text.
@@ -234,7 +234,7 @@ class StudyCore:
             estimates,
             plan.vocabulary,
             sum(estimate.people for estimate in estimates),
-            asked={"study": plan.name} | ({} if plan.hierarchy is None else plan.hierarchy.recorded(plan.level)),
+            question={"study": plan.name} | ({} if plan.hierarchy is None else plan.hierarchy.recorded(plan.level)),
             simulated=plan.simulated,
             rounds=rounds,
             malicious=malicious,
@@ -274,7 +274,7 @@ def round_minimum(plan: StudyPlan, ask: Ask) -> int:
         (variance,) = ask.oracle.spread(np.array([middle]), 1).tolist()
         minimum = ceil((2 * _NORMAL_QUANTILE / value_range) ** 2 * variance)
     # An operator who asks for fewer people has accepted wide intervals.
-    quota = round_quota(plan, ask.who.start, ask.who.stop)
+    quota = round_quota(plan, ask.group.start, ask.group.stop)
     return minimum if quota is None else min(minimum, quota)
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..baskets import Baskets, take_rows
 from ..errors import InputError
 from ..exact import How, held_pairs
-from ..local.device import QuestionText, SeenRound, StudyText, chosen, client, parse_questions, parse_study
+from ..local.device import QuestionText, SeenRound, StudyText, client, draw_basket, parse_questions, parse_study
 from ..local.oracle_steps import flatten_report
 from ._reasons import OUTCOMES, REASONS, Reason
 from ._uploads import ReportBatch
@@ -145,7 +145,7 @@ class SimulatedDevices:
         """Return the report of a person as words."""
         offsets, codes = self.people["offsets"], self.people["codes"]
         basket_offsets = offsets[self.people["owners"][person] : self.people["owners"][person + 1] + 1].tolist()
-        basket = chosen(codes[start:stop].tolist() for start, stop in pairwise(basket_offsets))
+        basket = draw_basket(codes[start:stop].tolist() for start, stop in pairwise(basket_offsets))
         limits: dict[str, Any] = {"max_epsilon": study.epsilon, "max_delta": study.delta}
         if "texts" in self.people:
             texts = self.people["texts"][basket].tolist()

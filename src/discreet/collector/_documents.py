@@ -173,7 +173,7 @@ def question_document(ask: Ask, study: str, number: int, expires: int | None, si
         "format": 1,
         "study": study,
         "round": number,
-        "who": [ask.who.start, ask.who.stop],
+        "who": [ask.group.start, ask.group.stop],
         "expires": expires,
         "question": ask.form,
     }

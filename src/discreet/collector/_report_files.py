@@ -82,7 +82,7 @@ class ReportTable:
     def _parse(self, batches: Iterable[Any]) -> Iterator[ReportColumns]:
         reports = (report or b"" for batch in batches for report in self._binary_rows(batch).to_pylist())
         while block := list(islice(reports, _REPORTS_PER_READ)):
-            parsed = self.oracle.codec.read(block)
+            parsed = self.oracle.codec.read_reports(block)
             self.refused += len(parsed.refused)
             yield parsed.columns
 

@@ -22,7 +22,7 @@ import numpy as np
 from ..baskets import Hierarchy, map_items, parse_items
 from ..checks import is_whole
 from ..errors import DiscreetError, InputError, MisuseError
-from ..local.study import Wanted, check_levels
+from ..local.study import StudyGoal, check_levels
 from ..registry import protocol as protocol_of, protocols
 
 if TYPE_CHECKING:
@@ -179,9 +179,9 @@ class StudyPlan:
             raise MisuseError(f"Level {self.level!r} lies below all items of the list: nothing would be asked about.")
 
     @cached_property
-    def goal(self) -> Wanted:
+    def goal(self) -> StudyGoal:
         """The goal of the protocol: the number of patterns, their length, and epsilon."""
-        return Wanted(
+        return StudyGoal(
             items=len(self.asked_items),
             top=self.top,
             epsilon=Fraction(self.epsilon),

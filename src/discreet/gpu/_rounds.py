@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CardError
-from ..local.oracle_steps import Answered, Counts
+from ..local.oracle_steps import Counts, SimulatedAnswers
 from ._card import OLH, WHEEL, Card, Words, count_blocks
 from ._driver import CardArray, Stage, check_room
 
@@ -123,20 +123,20 @@ class CardRound:
         grid = (min(_CHECK_BLOCKS, count_blocks(reports)), 1)
         self._driver.launch("look_over", grid, (words, *parameters, self._cells, self._refused))
 
-    def add_drawn(self, answered: Answered, seed: int) -> None:
+    def add_drawn(self, answered: SimulatedAnswers, seed: int) -> None:
         """Add a report of each person, made on the card from the random words that `kernels.devices` draws."""
         self._flush()
         for words, reports in self._make_chunks(answered, seed):
             self._add(words, reports)
 
-    def make_reports(self, answered: Answered, seed: int) -> Words:
+    def make_reports(self, answered: SimulatedAnswers, seed: int) -> Words:
         """Return a report of each person as packed words, made on the card and not added."""
         self._flush()
         chunks = [np.zeros((0, self._width), np.uint32)]
         chunks += [self._driver.download(words) for words, _ in self._make_chunks(answered, seed)]
         return np.concatenate(chunks)
 
-    def _make_chunks(self, answered: Answered, seed: int) -> Iterator[tuple[CardArray, int]]:
+    def _make_chunks(self, answered: SimulatedAnswers, seed: int) -> Iterator[tuple[CardArray, int]]:
         """Yield the reports of chunks of people on the card, and their number, within the work of a stage."""
         for people, offsets, held in _split_people(answered, len(self._stages[0].host)):
             stage = self._stages[0]
@@ -189,7 +189,7 @@ def _write_arrays(host: NDArray[np.uint8], arrays: Iterable[NDArray[Any]]) -> li
 
 
 def _split_people(
-    answered: Answered, room: int
+    answered: SimulatedAnswers, room: int
 ) -> Iterable[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:
     """Yield the people, offsets and values of chunks that fit into `room` bytes; the offsets begin with 0."""
     offsets, start = answered.offsets.astype(np.int64), 0
@@ -198,7 +198,7 @@ def _split_people(
         stop = int(np.searchsorted(byte_ends, byte_ends[start] + room - 32, side="right")) - 1
         stop = max(start + 1, min(stop, len(answered.people)))
         low, high = int(offsets[start]), int(offsets[stop])
-        yield answered.people[start:stop], offsets[start : stop + 1] - low, answered.held[low:high]
+        yield answered.people[start:stop], offsets[start : stop + 1] - low, answered.values[low:high]
         start = stop
 
 
@@ -212,7 +212,7 @@ def add_words(card: Card, oracle: Any, blocks: Iterable[Words]) -> RoundSums | N
     return card_round.total()
 
 
-def add_drawn(card: Card, oracle: Any, blocks: Iterable[Answered], seed: int) -> Counts | None:
+def add_drawn(card: Card, oracle: Any, blocks: Iterable[SimulatedAnswers], seed: int) -> Counts | None:
     """Return the sums of reports made on the card; None for an oracle that the kernels do not add up."""
     if not can_add(oracle):
         return None

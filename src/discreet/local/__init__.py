@@ -7,7 +7,7 @@ one file and one proof page per entry, and the registry scans them.
 
 ``study/`` holds the conversation itself: questions, rounds, `collect` (reports in, an estimate out), the outcome, and
 the simulator that plays all devices. ``estimation/`` is the statistics that protocols share. `client` below is what
-runs on a device; `chosen` is which of several baskets it answers for.
+runs on a device; `draw_basket` is which of several baskets it answers for.
 """
 
 from __future__ import annotations

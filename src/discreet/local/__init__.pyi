@@ -3,17 +3,17 @@ from ._oracle import (
     EVERY_ANSWER as EVERY_ANSWER,
     EVERY_LOSS as EVERY_LOSS,
     LARGEST as LARGEST,
-    Answered as Answered,
     Counts as Counts,
     OneValue as OneValue,
     Oracle as Oracle,
     Report as Report,
     ReportColumns as ReportColumns,
     SetValued as SetValued,
-    chance as chance,
+    SimulatedAnswers as SimulatedAnswers,
     check_ranges as check_ranges,
+    compute_threshold as compute_threshold,
     compute_weight as compute_weight,
-    grown as grown,
+    exp_rounded_down as exp_rounded_down,
 )
 from ._protocol import Protocol as Protocol
-from .device import chosen as chosen, client as client
+from .device import client as client, draw_basket as draw_basket

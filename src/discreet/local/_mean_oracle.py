@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MisuseError
-from ._oracle import Answered, Counts, Report, ReportColumns, check_epsilon
+from ._oracle import Counts, Report, ReportColumns, SimulatedAnswers, check_epsilon
 from .device import ANSWERS, Draws, compute_ratio
 from .oracle_steps import SHORT, Influence, Randomiser
 
@@ -124,6 +124,8 @@ class MeanOracle(Randomiser):
         constant, factor = map(float, self.square)
         return (constant + factor - np.minimum(values * values, 1.0)) / people
 
-    def kernel_arguments(self, answered: Answered, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64], np.uint64]:
+    def kernel_arguments(
+        self, answered: SimulatedAnswers, seed: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], np.uint64]:
         """Return the first arguments of each kernel: the clipped numbers (D5), the people, and the seed."""
-        return np.clip(answered.held, -self.span, self.span).astype(np.int64), answered.people, np.uint64(seed)
+        return np.clip(answered.values, -self.span, self.span).astype(np.int64), answered.people, np.uint64(seed)

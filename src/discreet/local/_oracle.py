@@ -29,13 +29,13 @@ from ..privacy.sampling import intervals
 from .device import ANSWERS, LOSSES, MOST_REPORT, WEIGHT_SCALE, WORD, Answer, Draws, Loss, compute_delta, compute_ratio
 from .oracle_steps import (
     SHORT,
-    Answered as Answered,
     Counts as Counts,
     HonestLaw,
     Influence,
     Randomiser,
     Report as Report,
     ReportColumns as ReportColumns,
+    SimulatedAnswers as SimulatedAnswers,
 )
 from .study import SeededWords
 
@@ -51,7 +51,7 @@ _OWN_NAMES = frozenset(page.stem for page in Path(__file__).with_name("oracles")
 
 
 @lru_cache(maxsize=256)
-def grown(epsilon: Fraction) -> Fraction:
+def exp_rounded_down(epsilon: Fraction) -> Fraction:
     """Return e^epsilon rounded down to 96 bits: no ratio of probabilities made of this number exceeds e^epsilon."""
     lower_bound = Fraction(intervals.exp(intervals.ratio(epsilon, 60), 60)[0])
     return Fraction(lower_bound * (1 << 96) // 1, 1 << 96)
@@ -93,7 +93,7 @@ def check_ranges(epsilon: Fraction, size: int, pad: int, single: bool) -> None:
         )
 
 
-def chance(probability: Fraction) -> int:
+def compute_threshold(probability: Fraction) -> int:
     """Return the threshold of a probability: its multiple of 2^32, rounded down."""
     return int(probability * WORD)
 
@@ -188,21 +188,21 @@ class Oracle(Randomiser):
     def p_other(self) -> Fraction:
         """The probability that a report supports a candidate its device does not hold."""
 
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
         """Return the report of each person as columns, equal to `randomise` with the person's stream of words.
 
         This default runs the code of the device; an oracle with compiled code overrides it.
         """
-        rows = [answered.held[start:stop].tolist() for start, stop in pairwise(answered.offsets.tolist())]
+        rows = [answered.values[start:stop].tolist() for start, stop in pairwise(answered.offsets.tolist())]
         streams = [SeededWords(seed, person) for person in answered.people.tolist()]
         reports = [self.randomise(row, stream.take) for row, stream in zip(rows, streams, strict=True)]
         return self.codec.make_columns(reports)
 
     @abstractmethod
-    def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+    def sample_supports(self, answered: SimulatedAnswers, seed: int, generator: np.random.Generator) -> Counts:
         """Draw the supports of the reports of all people without making the reports."""
 
-    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def match_values(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return for each report a row with whether it supports each of some values.
 
         This default adds up every report separately; an oracle with a quicker way overrides it.
@@ -222,8 +222,8 @@ class Oracle(Randomiser):
     @property
     def influence(self) -> Influence:
         """The largest influence of one report: in people on the estimate of a value, and the number of values."""
-        named = (1 - self.p_other) / (self.p_held - self.p_other)
-        return Influence(people=named * self.amplified, values=self.at_once)
+        people_per_name = (1 - self.p_other) / (self.p_held - self.p_other)
+        return Influence(people=people_per_name * self.amplified, values=self.at_once)
 
     @property
     def amplified(self) -> Fraction:
@@ -250,7 +250,7 @@ class Oracle(Randomiser):
         return self.size
 
     def add_drawn(
-        self, aggregate: Counts, answered: Answered, seed: int, generator: np.random.Generator | None
+        self, aggregate: Counts, answered: SimulatedAnswers, seed: int, generator: np.random.Generator | None
     ) -> None:
         """Add the reports of all people: made one by one without a generator, or else drawn as supports."""
         if generator is None or self.adder.quick:
@@ -332,13 +332,13 @@ class OneValue(Oracle):
         """One dummy symbol, or none if every device holds a value."""
         return 0 if self.single else 1
 
-    def symbols(self, answered: Answered, seed: int) -> Counts:
+    def symbols(self, answered: SimulatedAnswers, seed: int) -> Counts:
         """Return the number of people with each symbol sampled, dummies last."""
         sampled_symbols = np.empty(len(answered.people), np.int64)
         sample_symbols(*answered.arguments(seed), self.pad, self.size, self.dummies, sampled_symbols)
         return np.bincount(sampled_symbols, minlength=self.size + self.dummies).astype(np.int64)
 
-    def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+    def sample_supports(self, answered: SimulatedAnswers, seed: int, generator: np.random.Generator) -> Counts:
         """Draw each count from its own exact law, from the number of people with its candidate sampled."""
         return _draw_supports(
             self.symbols(answered, seed)[: self.size], len(answered.people), self.p_own, self.p_other, generator
@@ -350,7 +350,7 @@ class SetValued(Oracle):
 
     sets: ClassVar[bool] = True
 
-    def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+    def sample_supports(self, answered: SimulatedAnswers, seed: int, generator: np.random.Generator) -> Counts:
         """Draw each count from its own exact law, from the number of holders of its candidate after cutting."""
         counts = np.zeros(self.size, np.int64)
         sample_sets(*answered.arguments(seed), self.pad, counts)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ..privacy import exact
 from ..registry import settle
-from .study import Talk, Wanted
+from .study import RoundGenerator, StudyGoal
 
 
 class Protocol(ABC):
@@ -48,9 +48,9 @@ class Protocol(ABC):
         return ""
 
     @abstractmethod
-    def check(self, wanted: Wanted) -> None:
+    def check(self, goal: StudyGoal) -> None:
         """Check that the protocol can answer the curator's question, before it asks any person."""
 
     @abstractmethod
-    def talk(self, wanted: Wanted) -> Talk:
+    def ask_rounds(self, goal: StudyGoal) -> RoundGenerator:
         """Yield the rounds of questions, and return the result of the study."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..baskets import Baskets, Vocabulary, build_from_events, number_vocabulary, starts
 from ..exact import Engine, FrequentSets, Largest, LocalEngine, Query, Truncation
-from ..local import Answered, Oracle
+from ..local import Oracle, SimulatedAnswers
 from ..local.device import WORD
 from ..local.study import Ask, Estimate, draw_baskets
 
@@ -133,7 +133,7 @@ class ImaginedCrowd:
         The mean answer of the people equals the mean answer of the imagined baskets. A report supports a
         value with the probability of its holders, or of other people, so that each sum is drawn from its own law.
         """
-        people = round(self.people * (ask.who.stop - ask.who.start) / WORD)
+        people = round(self.people * (ask.group.stop - ask.group.start) / WORD)
         # Every imagined basket answers once, and the mean stands for all people.
         basket_numbers = np.arange(len(self.baskets), dtype=np.int64)
         oracle = ask.oracle
@@ -141,7 +141,7 @@ class ImaginedCrowd:
             # Without a sum per value, reports are made one by one, for baskets drawn with replacement.
             draws = generator.integers(0, len(self.baskets), people)
             offsets, codes = ask.question.answers(self.baskets, draws)
-            answered = Answered(offsets=offsets, held=codes, people=np.arange(people, dtype=np.int64))
+            answered = SimulatedAnswers(offsets=offsets, values=codes, people=np.arange(people, dtype=np.int64))
             aggregate = oracle.adder.start()
             oracle.add_drawn(aggregate, answered, int(generator.integers(1 << 62)), generator)
             return Estimate(ask, people, oracle.adder.decode(aggregate))

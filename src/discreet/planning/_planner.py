@@ -140,7 +140,7 @@ def plan(
         min_length=min_length,
         max_length=None if max_length == MAX_LENGTH else max_length,
         budget=budgets[0],
-        neighbours=Neighbours.typed(neighbours),
+        neighbours=Neighbours.parse_typed(neighbours),
         max_baskets=parse_max_baskets(max_baskets, facts),
     )
     _check_enough(task, items)

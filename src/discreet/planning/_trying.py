@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..curator.steps import fit_rising
 from ..errors import LimitError, MisuseError
 from ..exact import Supports, mine
-from ..local.study import Learnt, Wanted, converse, scored_relations
+from ..local.study import ProtocolResult, StudyGoal, converse, scored_relations
 from ..privacy import Budget, Neighbours
 from ..privacy.sampling import SimulationSource
 from ..publish import Question, build_cases, carry_out
@@ -272,13 +272,13 @@ def try_protocol(
     # Protocols have no threshold: they look for as many patterns as are over it.
     top = len(crowd_truth.itemsets) if task.top is None else task.top
     item_count = 0 if plan.unlisted else crowd.baskets.items
-    goal = Wanted(items=item_count, top=max(1, top), epsilon=task.budget.epsilon, least=task.min_length)
+    goal = StudyGoal(items=item_count, top=max(1, top), epsilon=task.budget.epsilon, least=task.min_length)
     plan.check(goal)
     asked_crowd = crowd.spelt(plan.symbols, plan.length) if plan.unlisted else crowd
     # A stream of its own, so that the draws of the reports are apart from the draws of the crowd.
     generator = np.random.default_rng([seed, 1])
     outcome, estimates = converse(
-        plan.talk(goal), lambda ask: asked_crowd.hear(ask, generator), reports=plan.reports, people=crowd.people
+        plan.ask_rounds(goal), lambda ask: asked_crowd.hear(ask, generator), reports=plan.reports, people=crowd.people
     )
     # Protocols without a list answer with texts, and the truth has numbers.
     if outcome.texts is not None:
@@ -296,7 +296,12 @@ def try_protocol(
 
 
 def _score(
-    plan: Any, outcome: Learnt, crowd: ImaginedCrowd, task: ForecastTask, crowd_truth: CrowdTruth, goal: Wanted
+    plan: Any,
+    outcome: ProtocolResult,
+    crowd: ImaginedCrowd,
+    task: ForecastTask,
+    crowd_truth: CrowdTruth,
+    goal: StudyGoal,
 ) -> tuple[float, float, tuple[bool, ...], float]:
     """Return the precision, the recall, whether each true pattern was found, and the margin of a conversation."""
     if outcome.related is not None:
@@ -313,7 +318,7 @@ def _score(
     return precision, recall, found_flags, _median_margin(outcome.variance[rows], crowd.people)
 
 
-def _crowd_itemsets(outcome: Learnt, crowd: ImaginedCrowd) -> tuple[tuple[int, ...], ...]:
+def _crowd_itemsets(outcome: ProtocolResult, crowd: ImaginedCrowd) -> tuple[tuple[int, ...], ...]:
     """Return itemsets of texts in the crowd's item numbers; a text without holders has a number beyond them."""
     vocabulary, texts = crowd.baskets.vocabulary, outcome.texts or ()
     codes = [

@@ -24,7 +24,9 @@ from .sampling import intervals
 GRID = Fraction(1, 10**12)
 
 _DIGITS = 40  # decimals of interval arithmetic: 28 more than the grid has
-_MAX_LENGTH = 60  # characters of a number that is typed
+# Characters of a typed number. Exact fractions of longer numbers take long, and a budget needs a few digits. The finest
+# grid of a ledger follows from it (`DELTA_GRID`).
+_MAX_LENGTH = 60
 
 
 class Neighbours(StrEnum):
@@ -39,17 +41,17 @@ class Neighbours(StrEnum):
         return RELATIONS[self.value]
 
     @classmethod
-    def kept(cls, text: Any) -> Neighbours:
+    def parse_stored(cls, text: Any) -> Neighbours:
         """Return the relation that a file keeps, as a name or, in early files, in words."""
         return cls({words: name for name, words in RELATIONS.items()}.get(text, text))
 
     @classmethod
-    def typed(cls, value: Any) -> Neighbours:
+    def parse_typed(cls, value: Any) -> Neighbours:
         """Return the relation of a user's value: ``"add-remove"``, ``"replace"``, or a `Neighbours`."""
         if value in tuple(cls):
             return cls(value)
-        allowed = " or ".join(repr(relation.value) for relation in cls)
-        raise MisuseError.format("{neighbours} is {allowed}; {value!r} was given.", allowed=allowed, value=value)
+        allowed_values = " or ".join(repr(relation.value) for relation in cls)
+        raise MisuseError.format("{neighbours} is {allowed}; {value!r} was given.", allowed=allowed_values, value=value)
 
 
 def exact(value: Any, name: str) -> Fraction:

@@ -23,6 +23,8 @@ Model: TypeAlias = Literal["central", "local"]
 CURVE = tuple(Fraction(1, 10**power) for power in (3, 5, 7, 9, 12))
 
 _UNNAMED = "steps that the file does not name"
+# Decimals of interval arithmetic: 18 more than the grid of epsilon has, so that rounding decides no stated digit. More
+# only takes longer.
 _DIGITS = 30
 _MAX_WRITTEN_EPSILON = Fraction(700)  # e^epsilon is written in digits up to here: e^700 is near the end of doubles
 
@@ -212,15 +214,25 @@ class Guarantee:
         A file without charges gets one charge for the whole loss.
         """
         try:
-            spent = values.get("charges", ())
-            charges = tuple(read_fields(Charge, {"epsilon": None, "delta": 0, **one}) for one in spent)
-            neighbours = Neighbours.kept(values["neighbours"])
-            made = read_fields(cls, {"delta": 0, **values}, charges=charges, neighbours=neighbours)
-            if made.epsilon < 0 or not 0 <= made.delta < 1 or (made.rho is not None and made.rho < 0):
-                raise ValueError(made.epsilon)
+            charge_values = values.get("charges", ())
+            charges = tuple(
+                read_fields(Charge, {"epsilon": None, "delta": 0, **charge_fields}) for charge_fields in charge_values
+            )
+            neighbours = Neighbours.parse_stored(values["neighbours"])
+            guarantee = read_fields(cls, {"delta": 0, **values}, charges=charges, neighbours=neighbours)
+            if (
+                guarantee.epsilon < 0
+                or not 0 <= guarantee.delta < 1
+                or (guarantee.rho is not None and guarantee.rho < 0)
+            ):
+                raise ValueError(guarantee.epsilon)
             if "charges" in values:
-                return made
-            whole = Charge.pure(_UNNAMED, made.epsilon) if made.rho is None else Charge.gaussian(_UNNAMED, made.rho)
-            return replace(made, charges=(whole,))
+                return guarantee
+            charge = (
+                Charge.pure(_UNNAMED, guarantee.epsilon)
+                if guarantee.rho is None
+                else Charge.gaussian(_UNNAMED, guarantee.rho)
+            )
+            return replace(guarantee, charges=(charge,))
         except (ArithmeticError, AttributeError, LookupError, MisuseError, TypeError, ValueError):
             raise InputError("The guarantee of this result cannot be read: it was changed or damaged.") from None

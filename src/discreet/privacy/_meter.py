@@ -29,7 +29,8 @@ from .sampling import Source, Tallies, discrete_gaussian, discrete_laplace, inte
 ItemTuple: TypeAlias = tuple[int, ...]
 Way: TypeAlias = Literal["exponential", "gumbel", "permute-and-flip", "laplace"]
 
-CONFIDENCE = 0.95  # the usual level of confidence intervals
+# The usual level of confidence intervals. It widens the stated intervals and changes no noise and no cost.
+CONFIDENCE = 0.95
 # The samplers of the selection methods; "laplace" has an interface of its own, `selection.noisy_top`.
 _DRAWS = {
     "exponential": selection.exponential,
@@ -80,13 +81,13 @@ def normal_point(outside: float) -> float:
 class Candidates:
     """The unsealed candidates of a selection: their scores, and the largest change of a score.
 
-    Each listed candidate has a score; each of the `unlisted` further candidates has the score `rest`. Adding a person
-    changes each score by at most `step`; with `monotone`, all scores then change in one direction. `itemsets` names the
-    listed candidates if some candidates are unlisted: the audit matches candidates by it.
+    Each listed candidate has a score; each of the `unlisted` further candidates has the score `unlisted_score`. Adding
+    a person changes each score by at most `step`; with `monotone`, all scores then change in one direction. `itemsets`
+    names the listed candidates if some candidates are unlisted: the audit matches candidates by it.
     """
 
     scores: I64
-    rest: int = 0
+    unlisted_score: int = 0
     unlisted: int = 0
     step: int = 1
     monotone: bool = True
@@ -249,17 +250,17 @@ class Meter:
         return self._choose(purpose, candidates, picks, share, way).candidates
 
     def choose_itemsets(
-        self, purpose: str, listed: SealedList, picks: int, share: Fraction, way: Way = "exponential"
+        self, purpose: str, sealed_list: SealedList, picks: int, share: Fraction, way: Way = "exponential"
     ) -> list[ItemTuple]:
         """Choose `picks` itemsets of the universe, with larger counts more probable, and charge the share."""
-        opened_list, universe = unsealed(listed), listed.universe
+        opened_list, universe = unsealed(sealed_list), sealed_list.universe
         if universe is None:
             raise MisuseError("Itemsets are chosen from all there are, and which items there are is not public here.")
         candidates = Candidates(
             opened_list.counts,
-            rest=opened_list.bound,
+            unlisted_score=opened_list.bound,
             unlisted=universe.itemset_count - len(opened_list.counts),
-            step=listed.step,
+            step=sealed_list.step,
             itemsets=opened_list.itemsets,
         )
         selection_result = self._choose(purpose, candidates, picks, share, way)
@@ -269,9 +270,9 @@ class Meter:
         self, purpose: str, candidates: Candidates, picks: int, share: Fraction, way: Way
     ) -> selection.Selection:
         self._spend_share(share, purpose)
-        unlisted_tally = (candidates.rest, candidates.unlisted) if candidates.unlisted else None
+        unlisted_tally = (candidates.unlisted_score, candidates.unlisted) if candidates.unlisted else None
         # Equal scores are drawn as one tally: the cost does not grow with the number of unlisted candidates.
-        tallies = Tallies.of(candidates.scores, unlisted_tally)
+        tallies = Tallies.group_scores(candidates.scores, unlisted_tally)
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
         if way == "laplace":
             tally_picks = selection.noisy_top(self._source, tallies, 1 / rate, picks)
@@ -302,25 +303,25 @@ class Meter:
             next(unlisted_itemsets) if number < 0 else next(listed_itemsets) for number in selection_result.candidates
         ]
 
-    def _draw_unlisted(self, listed: Itemsets, universe: Universe, count: int) -> list[ItemTuple]:
+    def _draw_unlisted(self, excluded: Itemsets, universe: Universe, count: int) -> list[ItemTuple]:
         """Return distinct random itemsets of the universe that are not listed."""
-        return universe.others(listed.tuples(), count, self.below)
+        return universe.others(excluded.tuples(), count, self.below)
 
-    def find(self, purpose: str, listed: SealedList, share: Fraction) -> SelectedItemsets:
+    def find(self, purpose: str, sealed_list: SealedList, share: Fraction) -> SelectedItemsets:
         """Add noise to the counts of occurring itemsets; return the itemsets over a threshold.
 
-        The threshold is one that rare itemsets hardly pass. Each basket of a person adds to at most `listed.most`
+        The threshold is one that rare itemsets hardly pass. Each basket of a person adds to at most `sealed_list.most`
         counts. The public floor of the list is subtracted from the counts: an unlisted itemset has the count 0, and is
         never released. The probability of releasing an itemset of a single person is charged as delta.
         """
-        if listed.floor is None or listed.most is None:
+        if sealed_list.floor is None or sealed_list.most is None:
             raise MisuseError(
                 "What is found lies above a public floor, in baskets that were cut, and all of it is listed."
             )
-        self._check_max_baskets(listed.step)
-        opened_list, floor = unsealed(listed), max(listed.floor, 0)
+        self._check_max_baskets(sealed_list.step)
+        opened_list, floor = unsealed(sealed_list), max(sealed_list.floor, 0)
         is_kept, noisy_counts, threshold = self._find(
-            purpose, opened_list.counts - floor, max(1, listed.most), share, opened_list.itemsets
+            purpose, opened_list.counts - floor, max(1, sealed_list.most), share, opened_list.itemsets
         )
         places = np.flatnonzero(is_kept)
         values, names = noisy_counts.values[places] + floor, opened_list.itemsets.take(places).tuples()

@@ -95,10 +95,10 @@ class SealedAnswer(_Sealed[I64]):
         """Return the entries at the given places."""
         return self._replace_values(unsealed(self)[np.asarray(places, np.int64)])
 
-    def joined(self, other: SealedAnswer) -> SealedAnswer:
+    def append(self, answer: SealedAnswer) -> SealedAnswer:
         """Return the entries of this answer, followed by the entries of a second answer."""
-        self._both_rise(other)
-        return SealedAnswer(np.concatenate((unsealed(self), unsealed(other))), max(self.step, other.step), True)
+        self._both_rise(answer)
+        return SealedAnswer(np.concatenate((unsealed(self), unsealed(answer))), max(self.step, answer.step), True)
 
     def falling(self) -> SealedAnswer:
         """Return the entries, the largest first. Order statistics change by at most the step of the entries."""
@@ -112,7 +112,7 @@ class SealedAnswer(_Sealed[I64]):
         """Return the maximum of each entry and a public floor; `floor` is one number, or one number for each entry."""
         return self._replace_values(np.maximum(unsealed(self), _check_range(floor)))
 
-    def near(self, mark: int | SealedAnswer) -> SealedAnswer:
+    def negate_distance(self, mark: int | SealedAnswer) -> SealedAnswer:
         """Return -|entry - mark| for each entry: 0 for the nearest possible entry, and less for a farther entry.
 
         The mark is public, or a single number under seal. Entry and mark rise together when a person is added, so that
@@ -123,8 +123,8 @@ class SealedAnswer(_Sealed[I64]):
         self._both_rise(mark)
         return SealedAnswer(-np.abs(unsealed(self) - _single_number(mark)), max(self.step, mark.step), False)
 
-    def _both_rise(self, other: SealedAnswer) -> None:
-        if not (self.monotone and other.monotone):
+    def _both_rise(self, second_answer: SealedAnswer) -> None:
+        if not (self.monotone and second_answer.monotone):
             raise MisuseError("Only numbers that one person moves in one direction can be joined or compared.")
 
 
@@ -164,9 +164,9 @@ class SealedList(_Sealed[FrequentSets]):
 
     def falling(self, count: int) -> SealedAnswer:
         """Return the largest `count` counts, with the bound in place of counts below the bound."""
-        listed = unsealed(self)
-        counts = np.full(count, listed.bound, np.int64)
-        largest = listed.counts[:count]
+        opened_list = unsealed(self)
+        counts = np.full(count, opened_list.bound, np.int64)
+        largest = opened_list.counts[:count]
         counts[: len(largest)] = largest
         return SealedAnswer(counts, self.step, True)
 
@@ -211,13 +211,15 @@ class SealedEngine(_Sealed[Engine]):
         universe = None if self.items is None else Universe(self.items, least, longest, unsealed(self).lineage)
         max_itemsets = None if self.longest is None else Universe(self.longest, least, longest).itemset_count
         if isinstance(bound, int):
-            listed = unsealed(self).above(bound, least, longest, limit)
+            found_itemsets = unsealed(self).above(bound, least, longest, limit)
             # With a limit the bound may have been raised because of the data: then it is no public floor.
-            return SealedList(listed, universe, bound if limit == MAX_COUNT else None, max_itemsets, self.max_baskets)
+            return SealedList(
+                found_itemsets, universe, bound if limit == MAX_COUNT else None, max_itemsets, self.max_baskets
+            )
         if not bound.monotone or bound.step > self.max_baskets:
             raise MisuseError("A bound under seal is a number that one person raises no further than a count.")
-        listed = unsealed(self).above(_single_number(bound), least, longest, limit)
-        return SealedList(listed, universe, None, max_itemsets, self.max_baskets)
+        found_itemsets = unsealed(self).above(_single_number(bound), least, longest, limit)
+        return SealedList(found_itemsets, universe, None, max_itemsets, self.max_baskets)
 
     def cut(self, truncation: Truncation) -> SealedEngine:
         """Return the engine of the baskets after cutting each basket."""

@@ -93,7 +93,7 @@ class PrivacyQuestion:
         if self.epsilon is None:
             raise MisuseError.format("Say how much may be lost: {epsilon=1} is usual, less protects more.")
         budget = self.checked_budget(Budget.of(self.epsilon, self.delta))
-        self._set(epsilon=budget.epsilon, delta=budget.delta, neighbours=Neighbours.typed(self.neighbours).value)
+        self._set(epsilon=budget.epsilon, delta=budget.delta, neighbours=Neighbours.parse_typed(self.neighbours).value)
 
     def checked_budget(self, budget: Budget) -> Budget:
         """Return the budget; a budget that leaves nothing to spend, or that looks like a slip, is an error."""

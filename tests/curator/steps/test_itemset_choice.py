@@ -53,7 +53,7 @@ def scores_of(baskets, mechanism, lengths, **question) -> tuple[dict[frozenset, 
         frozenset(listed_itemsets.codes[low:high].tolist()) for low, high in pairwise(listed_itemsets.offsets.tolist())
     ]
     known_scores = dict(zip(sets, candidates.scores.tolist(), strict=True))
-    return {itemset: known_scores.get(itemset, candidates.rest) for itemset in universe}, caught["rate"]
+    return {itemset: known_scores.get(itemset, candidates.unlisted_score) for itemset in universe}, caught["rate"]
 
 
 def peeling(scores, rate, picks) -> dict[tuple, float]:

@@ -10,32 +10,32 @@ import pytest
 from discreet import MisuseError
 from discreet.baskets import groceries
 from discreet.local.device import WORD
-from discreet.local.study import Ask, Estimate, Wanted, Who, compute_guarantee, converse, simulate
+from discreet.local.study import Ask, Estimate, PeopleGroup, StudyGoal, compute_guarantee, converse, simulate
 from discreet_lab.comparators.published import PublishedLDPMiner
 
 
 def answer_round(question: Ask) -> Estimate:
     """Some answer, the same for the same round."""
-    drawn_counts = np.random.default_rng(question.who.start).integers(0, 900, question.question.values)
+    drawn_counts = np.random.default_rng(question.group.start).integers(0, 900, question.question.values)
     return Estimate(question, 1000, drawn_counts)
 
 
 def test_the_published_form_asks_everyone_twice():
     plan = PublishedLDPMiner(padding=3)
-    parameters = Wanted(items=40, top=3, epsilon=Fraction(1))
-    _, estimates = converse(plan.talk(parameters), answer_round, reports=plan.reports)
+    parameters = StudyGoal(items=40, top=3, epsilon=Fraction(1))
+    _, estimates = converse(plan.ask_rounds(parameters), answer_round, reports=plan.reports)
     asks = [estimate.ask for estimate in estimates]
     assert [
-        (estimate.who, estimate.oracle.name, estimate.oracle.epsilon, estimate.oracle.pad) for estimate in asks
+        (estimate.group, estimate.oracle.name, estimate.oracle.epsilon, estimate.oracle.pad) for estimate in asks
     ] == [
-        (Who(0, WORD), "blh", Fraction(1, 2), 3),
-        (Who(0, WORD), "sue", Fraction(1, 2), 6),
+        (PeopleGroup(0, WORD), "blh", Fraction(1, 2), 3),
+        (PeopleGroup(0, WORD), "sue", Fraction(1, 2), 6),
     ]
     guarantee = compute_guarantee(asks, plan.public)
     assert guarantee.epsilon == 1
     assert guarantee.public == ("the items", "the padding, though it was taken from the raw data")
     with pytest.raises(MisuseError, match="asks people again"):
-        converse(plan.talk(parameters), answer_round)
+        converse(plan.ask_rounds(parameters), answer_round)
 
 
 def test_the_guarantee_comes_from_what_was_asked():

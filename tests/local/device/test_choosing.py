@@ -11,9 +11,9 @@ import pytest
 
 from discreet.auditing._local_laws import law as followed
 from discreet.baskets import _capping as capping
-from discreet.local.device import ANSWERS, Draws, _choosing as choosing, chosen, client, draw_position
+from discreet.local.device import ANSWERS, Draws, _choosing as choosing, client, draw_basket, draw_position
 from discreet.local.oracle_steps import oracles
-from discreet.local.study import Ask, CandidateList, Which, Who
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, PeopleGroup
 from local.oracles.test_exact_privacy import EPSILONS, baskets, largest, ratio
 from naive.enumerating import law
 from vectors.reading import Bytes, cases
@@ -26,10 +26,10 @@ def test_devices_choose_as_every_case_says(number):
     options = {"max_baskets": case["max_baskets"], "take": source.take}
     if "refused" in case:
         with pytest.raises(ValueError, match=r".") as caught:
-            chosen(case["baskets"], **options)
+            draw_basket(case["baskets"], **options)
         assert str(caught.value) == case["refused"]
     else:
-        assert chosen(case["baskets"], **options) == case["chosen"]
+        assert draw_basket(case["baskets"], **options) == case["chosen"]
     assert source.left == b""
 
 
@@ -40,7 +40,7 @@ def test_the_cap_is_the_curators():
 @pytest.mark.parametrize("wrong", [True, 1.0, "2", None])
 def test_a_cap_that_is_none(wrong):
     with pytest.raises(ValueError, match=r"max_baskets is a whole number from 1 to 1,000,000; .* was given\."):
-        chosen([[1]], max_baskets=wrong)
+        draw_basket([[1]], max_baskets=wrong)
 
 
 def chances(basket_count, max_baskets):
@@ -81,7 +81,7 @@ def test_no_report_is_likelier_than_promised_whatever_baskets_there_are(name, ma
 
 def test_the_whole_device_is_followed():
     """From its baskets to the bytes that it sends: the device's own code, over all of its choices."""
-    ask = Ask.of("", Who(0, 1 << 32), Which(CandidateList(items=3)), "grr", Fraction(1))
+    ask = Ask.of("", PeopleGroup(0, 1 << 32), CandidateQuestion(CandidateList(items=3)), "grr", Fraction(1))
 
     def device(person_baskets):
         def run(draws):
@@ -101,10 +101,10 @@ def test_the_whole_device_is_followed():
 
 def test_the_bytes_of_a_choice_come_before_those_of_the_report():
     """With one stream for both, as a device has: the choice takes the first word, and the report those after it."""
-    ask = Ask.of("", Who(0, 1 << 32), Which(CandidateList(items=3)), "grr", Fraction(1))
+    ask = Ask.of("", PeopleGroup(0, 1 << 32), CandidateQuestion(CandidateList(items=3)), "grr", Fraction(1))
     words = b"".join(word.to_bytes(4, "little") for word in (1, 7, 9, 11, 13))
     source, report_source = Bytes(words.hex()), Bytes(words[4:].hex())
-    report = client(ask.form, chosen([[0], [1]], take=source.take), max_epsilon=1, take=source.take)
+    report = client(ask.form, draw_basket([[0], [1]], take=source.take), max_epsilon=1, take=source.take)
     assert report == client(ask.form, [1], max_epsilon=1, take=report_source.take)
     assert source.left == report_source.left
 
@@ -113,6 +113,6 @@ def test_nothing_is_drawn_of_one_basket():
     def never(count):
         raise AssertionError
 
-    assert chosen([[3, 1]], take=never) == [3, 1]
-    assert chosen([], take=never) == []
+    assert draw_basket([[3, 1]], take=never) == [3, 1]
+    assert draw_basket([], take=never) == []
     assert Draws(never).below(1) == 0

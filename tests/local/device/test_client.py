@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 import discreet.local
 from discreet.local.device import ANSWERS, WORD, Draws, _answering as answering, client, find_values
 from discreet.local.oracle_steps import means, oracles
-from discreet.local.study import Ask, CandidateList, Which, Who
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, PeopleGroup
 from naive import wire
 
 FOLDER = Path(discreet.local.__file__).parent / "device"
@@ -41,7 +41,7 @@ def test_the_device_is_short():
 
 def test_reports_come_from_the_system_s_source():
     oracle = oracles()["olh"].make(Fraction(1), 10)
-    ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(10)), oracle=oracle)
+    ask = Ask(name="", group=PeopleGroup(0, 1), question=CandidateQuestion(CandidateList(10)), oracle=oracle)
     seeds = {tuple(json.loads(client(ask.form, [1], max_epsilon=1))["seed"]) for _ in range(5)}
     assert len(seeds) == 5
 
@@ -51,8 +51,8 @@ def test_reports_come_from_the_system_s_source():
 @given(st.lists(st.integers(-5, 2**70), max_size=12), st.integers(1, 20), st.integers(1, 4))
 def test_every_basket_is_answered(name, basket, size, pad):
     oracle = oracles()[name].make(Fraction(1), size, pad=pad)
-    ask = Ask(name="", who=Who(0, 1), question=Which(CandidateList(size)), oracle=oracle)
-    batch = oracle.codec.read([client(ask.form, basket, max_epsilon=1)])
+    ask = Ask(name="", group=PeopleGroup(0, 1), question=CandidateQuestion(CandidateList(size)), oracle=oracle)
+    batch = oracle.codec.read_reports([client(ask.form, basket, max_epsilon=1)])
     assert not batch.refused
     assert oracle.supports(batch.columns).shape == (size,)
 
@@ -178,7 +178,7 @@ def test_a_projection_is_that_of_the_page(pair_kind):
 
 @pytest.mark.parametrize("oracle", ["grr", "olh", "subset", "privset", "wheel"])
 def test_what_kind_of_whole_numbers_a_basket_has_does_not_show(oracle):
-    ask = Ask.of("x", Who(0, WORD), Which(CandidateList(items=10)), oracle, Fraction(4), pad=2)
+    ask = Ask.of("x", PeopleGroup(0, WORD), CandidateQuestion(CandidateList(items=10)), oracle, Fraction(4), pad=2)
     for basket in (np.array([1, 2, 3]), [np.int32(1), 2, np.uint8(3)]):
         numpy_source, plain = (seeded(7) for _ in range(2))
         assert client(ask.form, basket, max_epsilon=4, take=numpy_source) == client(

@@ -20,16 +20,16 @@ from discreet.local.protocols.svsm import guess_itemsets
 from discreet.local.study import (
     Ask,
     CandidateList,
+    CandidateQuestion,
     FoldedProjection,
-    HowMany,
-    Items,
     KeyQuestion,
+    PeopleGroup,
     PrefixQuestion,
     Projection,
+    RelationItems,
     Relations,
-    Wanted,
-    Which,
-    Who,
+    SizeQuestion,
+    StudyGoal,
     converse,
 )
 from discreet.registry import protocols as registered
@@ -38,8 +38,8 @@ from vectors.reading import cases
 
 PROTOCOLS = {name: protocol.kind for name, protocol in registered().items()}
 PAGE = Path(make.__file__).parents[2] / "docs" / "wire.md"
-EVERYONE = Who(0, 1 << 32)
-QUESTION = Ask.of("", EVERYONE, Which(CandidateList(10)), "olh", Fraction(1)).form
+EVERYONE = PeopleGroup(0, 1 << 32)
+QUESTION = Ask.of("", EVERYONE, CandidateQuestion(CandidateList(10)), "olh", Fraction(1)).form
 
 
 def refused(question=QUESTION, **limits_allowed):
@@ -81,7 +81,7 @@ class TestTheOwnersLimits:
     def test_a_tenth_is_a_tenth(self):
         """0.3 as a float is a little less than three tenths, and 0.1 a little more than one."""
         for epsilon_text in ("0.1", "0.3", "0.7"):
-            form = Ask.of("", EVERYONE, Which(CandidateList(10)), "olh", Fraction(epsilon_text)).form
+            form = Ask.of("", EVERYONE, CandidateQuestion(CandidateList(10)), "olh", Fraction(epsilon_text)).form
             assert client(form, [1], max_epsilon=float(epsilon_text), max_delta=0.1)
             assert "gives at most" in refused(form, max_epsilon=float(epsilon_text) - 1e-9)
 
@@ -144,7 +144,7 @@ def test_the_oracles_kept_for_comparison_are_not_answered_for():
     compared = [name for name in oracles() if name not in live(oracles())]
     assert {"blh", "hr", "oue", "pckv-ue", "sue"} <= {*compared}
     for name in compared:
-        ask = Ask.of("", EVERYONE, Which(CandidateList(10)), name, Fraction(1))
+        ask = Ask.of("", EVERYONE, CandidateQuestion(CandidateList(10)), name, Fraction(1))
         assert (
             refused(ask.form, max_epsilon=1)
             == f"This device does not know the oracle {name!r}: it is no part of format 1."
@@ -178,34 +178,38 @@ def test_oracles_whose_reports_are_too_long_are_not_made():
 ITEMS = tuple(range(256))
 PAIRS = tuple((a, b) for a in ITEMS for b in ITEMS if a != b)
 LARGE_QUESTIONS = {
-    "millions of items": (Which(CandidateList((1 << 28) - 1)), ("grr", "olh", "wheel"), 40),
+    "millions of items": (CandidateQuestion(CandidateList((1 << 28) - 1)), ("grr", "olh", "wheel"), 40),
     "a hundred thousand itemsets": (
-        Which(CandidateList(itemsets=tuple((a, a + 1, a + 2, a + 3) for a in range(100_000)))),
+        CandidateQuestion(CandidateList(itemsets=tuple((a, a + 1, a + 2, a + 3) for a in range(100_000)))),
         ("grr", "olh", "wheel"),
         20,
     ),
     "how many of a hundred thousand": (
-        HowMany(CandidateList(itemsets=tuple((a,) for a in range(100_000))), tuple(range(100_001))),
+        SizeQuestion(CandidateList(itemsets=tuple((a,) for a in range(100_000))), tuple(range(100_001))),
         ("grr", "olh"),
         1,
     ),
     "a level of a tree": (
-        PrefixQuestion(order=tuple(range(50_000)), of=tuple((a, a + 1) for a in range(49_999)), length=2),
+        PrefixQuestion(order=tuple(range(50_000)), prefixes=tuple((a, a + 1) for a in range(49_999)), length=2),
         ("grr", "olh"),
         1,
     ),
     "all pairs of the most items": (
-        Which(Relations(Items(ITEMS, "given"), PAIRS)),
+        CandidateQuestion(Relations(RelationItems(ITEMS, "given"), PAIRS)),
         ("grr", "olh", "wheel"),
         9,
     ),
     "how many of all pairs": (
-        HowMany(Relations(Items(ITEMS, "after"), PAIRS), (0, 1, 2, 5)),
+        SizeQuestion(Relations(RelationItems(ITEMS, "after"), PAIRS), (0, 1, 2, 5)),
         ("subset", "grr"),
         1,
     ),
-    "keys with values": (KeyQuestion(Relations(Items(ITEMS, "together"), PAIRS), absent=True), ("grr", "wheel"), 9),
-    "thousands of candidates": (Which(CandidateList(5000)), ("subset", "privset"), 5),
+    "keys with values": (
+        KeyQuestion(Relations(RelationItems(ITEMS, "together"), PAIRS), absent=True),
+        ("grr", "wheel"),
+        9,
+    ),
+    "thousands of candidates": (CandidateQuestion(CandidateList(5000)), ("subset", "privset"), 5),
 }
 
 
@@ -225,7 +229,7 @@ def test_devices_answer_questions_of_realistic_sizes(question_name, name):
 
 @pytest.mark.parametrize("name", means())
 def test_devices_answer_long_projections(name):
-    items = Items(tuple(range(30_000)), "given", tuple((a, a + 1) for a in range(20_000)))
+    items = RelationItems(tuple(range(30_000)), "given", tuple((a, a + 1) for a in range(20_000)))
     weights = {"left": (1, -1) * 25_000, "right": (3, 2) * 25_000, "low": -9, "high": 9}
     for question in (
         Projection(items=items, **weights),
@@ -245,9 +249,9 @@ def test_guesses_fit_into_one_question():
 @pytest.mark.parametrize("name", ["svim", "svsm", "svim-better", "svsm-better", "ldpminer"])
 def test_more_candidates_than_fit_are_refused_before_anyone_is_asked(name):
     with pytest.raises(MisuseError) as error:
-        PROTOCOLS[name](candidates=30).check(Wanted(items=10**7, top=50_000, epsilon=Fraction(1)))
+        PROTOCOLS[name](candidates=30).check(StudyGoal(items=10**7, top=50_000, epsilon=Fraction(1)))
     assert "A question to a device has room for 1,048,576 numbers, and " in str(error.value)
-    PROTOCOLS[name]().check(Wanted(items=10**7, top=100_000, epsilon=Fraction(1)))
+    PROTOCOLS[name]().check(StudyGoal(items=10**7, top=100_000, epsilon=Fraction(1)))
 
 
 @pytest.mark.parametrize("name", live(PROTOCOLS))
@@ -255,7 +259,7 @@ def test_live_protocols_ask_what_devices_answer(name):
     """Those simulated only say so in the catalogue."""
     kind = PROTOCOLS[name]
     settings = {"items": 8, "support": 12} if "support" in kind.__dataclass_fields__ else {}
-    goal = Wanted(items=300, top=8, epsilon=Fraction(2))
+    goal = StudyGoal(items=300, top=8, epsilon=Fraction(2))
     asked_forms = []
 
     def hear(ask):
@@ -267,7 +271,7 @@ def test_live_protocols_ask_what_devices_answer(name):
 
     plan = kind(**settings)
     plan.check(goal)
-    converse(plan.talk(goal), hear, reports=plan.reports)
+    converse(plan.ask_rounds(goal), hear, reports=plan.reports)
     assert asked_forms
     for ask in asked_forms:
         assert ask.oracle.live

@@ -15,8 +15,8 @@ from discreet.local.device import (
     _answering as answering,
     _participant as participant,
     _rehearsal as rehearsal,
-    chosen,
     client,
+    draw_basket,
     over_http,
     parse_questions,
     parse_study,
@@ -102,8 +102,8 @@ def test_asking_again_does_not_average_over_baskets(tmp_path):
     service = Answering(*[(503, refusal("busy"))] * 20)
     for _ in range(20):
         with pytest.raises(OSError, match="cannot take the report now"):
-            device(tmp_path, service).take_part(chosen([[0], [1], [2]]))
-    assert device(tmp_path, service).take_part(chosen([[0], [1], [2]])) == "already-counted"
+            device(tmp_path, service).take_part(draw_basket([[0], [1], [2]]))
+    assert device(tmp_path, service).take_part(draw_basket([[0], [1], [2]])) == "already-counted"
     assert len(service.bodies) == 21
     assert len(set(service.bodies)) == 1
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.device import ANSWERS, LOSSES, Draws, client, find_values
 from discreet.local.oracle_steps import means
 from discreet.local.oracles import OLH
@@ -73,12 +73,12 @@ def test_the_simulator_makes_the_same_reports_and_the_collector_reads_them(name)
             case = next(numbered_cases)
             assert case["question"]["oracle"] == oracle.form
             values = np.array(find_values(case["question"], basket), np.int32)
-            answered = Answered(offsets=np.array([0, len(values)]), held=values, people=np.zeros(1, np.int64))
+            answered = SimulatedAnswers(offsets=np.array([0, len(values)]), values=values, people=np.zeros(1, np.int64))
             columns = oracle.reports(answered, seed_of(1, f"{name} {number} {basket}"))
             report = oracle.codec.make_report(columns, 0)
             assert json.dumps(report, separators=(",", ":")) == case["report"]
-            batch = oracle.codec.read([case["report"].encode()])
-            assert (batch.kept.tolist(), batch.refused) == ([0], ())
+            batch = oracle.codec.read_reports([case["report"].encode()])
+            assert (batch.positions.tolist(), batch.refused) == ([0], ())
             assert {key: column.tolist() for key, column in batch.columns.items()} == {
                 key: column.tolist() for key, column in columns.items()
             }
@@ -168,7 +168,7 @@ def test_the_page_has_the_fields_of_every_oracle():
         for names, *columns in rows
         for name in re.findall("`(.+?)`", names)
     }
-    assert fields == {name: (LOSSES[name].needs, LOSSES[name].may) for name in (*make.LIVE, *means())}
+    assert fields == {name: (LOSSES[name].numbers, LOSSES[name].optional) for name in (*make.LIVE, *means())}
     example = json.loads(section.split("```json")[1].split("```")[0])
     assert example == means()["hm"].make(Fraction(1), 8).form
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local import Answered, Oracle, grown
+from discreet.local import Oracle, SimulatedAnswers, exp_rounded_down
 from discreet.local.device import ANSWERS, LOSSES
 from discreet.local.oracle_steps import _choice as choice, adaptive, make, means, oracles
 
@@ -26,7 +26,7 @@ def people(rows, person_count):
     chosen_rows = [rows[position % len(rows)] for position in range(person_count)]
     offsets = np.cumsum([0, *map(len, chosen_rows)]).astype(np.int64)
     held_values = np.array([value for row in chosen_rows for value in row], np.int32)
-    return Answered(offsets=offsets, held=held_values, people=np.arange(person_count))
+    return SimulatedAnswers(offsets=offsets, values=held_values, people=np.arange(person_count))
 
 
 @pytest.mark.statistical
@@ -43,7 +43,7 @@ def test_supports_are_as_likely_as_stated(name, epsilon, size, pad, single):
     generator = np.random.default_rng(5)
     for counts in (oracle.supports(oracle.reports(answered, 3)), oracle.sample_supports(answered, 4, generator)):
         for value in range(size):
-            chance = float(oracle.p_held if value in answered.held[:pad] else oracle.p_other)
+            chance = float(oracle.p_held if value in answered.values[:pad] else oracle.p_other)
             assert (
                 abs(counts[value] - person_count * chance)
                 <= TOLERANCE * sqrt(person_count * chance * (1 - chance)) + 1e-6
@@ -95,7 +95,7 @@ def test_reports_round_trip(name):
         oracle = oracles()[name].make(Fraction(1), size, pad=1, single=single)
         columns = oracle.reports(people([[0], [size - 1]] if single else [[], [0], [size - 1]], 30), 8)
         reports = [oracle.codec.make_report(columns, row) for row in range(30)]
-        columns_again = oracle.codec.read(
+        columns_again = oracle.codec.read_reports(
             [json.dumps(report, separators=(",", ":")).encode() for report in reports]
         ).columns
         assert {name: column.tolist() for name, column in columns_again.items()} == {
@@ -104,7 +104,7 @@ def test_reports_round_trip(name):
         assert {name: column.dtype for name, column in columns_again.items()} == {
             name: column.dtype for name, column in columns.items()
         }
-        assert oracle.supports(oracle.codec.read([]).columns).tolist() == [0] * size
+        assert oracle.supports(oracle.codec.read_reports([]).columns).tolist() == [0] * size
 
 
 def spoilt(report):
@@ -135,8 +135,8 @@ def test_strange_reports_are_refused(name):
     good_report = oracle.codec.make_report(oracle.reports(answered, 1), 0)
     bad_reports = list(spoilt(good_report))
     assert len(bad_reports) > 12
-    batch = oracle.codec.read([good_report, *bad_reports, good_report])
-    assert batch.kept.tolist() == [0, len(bad_reports) + 1]
+    batch = oracle.codec.read_reports([good_report, *bad_reports, good_report])
+    assert batch.positions.tolist() == [0, len(bad_reports) + 1]
     assert len(batch) == 2
     assert all(len(column) == 2 for column in batch.columns.values())
     assert [refusal.place for refusal in batch.refused] == list(range(1, len(bad_reports) + 1))
@@ -145,7 +145,7 @@ def test_strange_reports_are_refused(name):
     sent_reports = [
         json.dumps(report, separators=(",", ":")).encode() for report in (good_report, *bad_reports, good_report)
     ]
-    assert [refusal.place for refusal in oracle.codec.read(sent_reports).refused] == [
+    assert [refusal.place for refusal in oracle.codec.read_reports(sent_reports).refused] == [
         refusal.place for refusal in batch.refused
     ]
 
@@ -181,8 +181,8 @@ def test_a_bad_report_is_refused_alone(name):
         for place, report in enumerate(good_reports)
         for report_text in (report, *bad_reports[place : place + 1])
     ]
-    batch = oracle.codec.read(sent_reports)
-    assert [sent_reports[place] for place in batch.kept] == good_reports
+    batch = oracle.codec.read_reports(sent_reports)
+    assert [sent_reports[place] for place in batch.positions] == good_reports
     assert [sent_reports[refusal.place] for refusal in batch.refused] == bad_reports
     assert oracle.supports(batch.columns).tolist() == oracle.supports(columns).tolist()
     assert all(len(refusal.reason) < 100 and "xxx" not in refusal.reason for refusal in batch.refused)
@@ -193,7 +193,7 @@ def test_a_report_alone_is_no_list_of_reports():
     oracle = oracles()["olh"].make(Fraction(1), 9)
     for report in (b'{"seed":[1,2],"value":0}', '{"seed":[1,2],"value":0}', {"seed": [1, 2], "value": 0}):
         with pytest.raises(MisuseError) as refused:
-            oracle.codec.read(report)
+            oracle.codec.read_reports(report)
         kind = type(report).__name__
         assert str(refused.value) == f"Reports are given in a list, also a single one; {kind} was given."
 
@@ -210,7 +210,7 @@ def test_reasons():
         b"{",
         b" " * 257,
     ]
-    assert [(refusal.place, refusal.reason) for refusal in oracle.codec.read(sent_reports).refused] == [
+    assert [(refusal.place, refusal.reason) for refusal in oracle.codec.read_reports(sent_reports).refused] == [
         (1, "the first number of its seed is even"),
         (2, "its value is not a whole number below 4"),
         (3, "its seed is not two whole numbers of 32 bits"),
@@ -226,9 +226,9 @@ def test_symbols_of_a_subset_ascend_and_differ(name):
     oracle = oracles()[name].make(Fraction(1, 10), 9, pad=2)
     values = list(range(oracle.many))
     assert oracle.many > 1
-    assert not oracle.codec.read([{"values": values}]).refused
+    assert not oracle.codec.read_reports([{"values": values}]).refused
     for bad_values in (values[::-1], [0, 0, *values[2:]], [*values[:-1], oracle.symbols_in_all]):
-        assert len(oracle.codec.read([{"values": bad_values}]).refused) == 1
+        assert len(oracle.codec.read_reports([{"values": bad_values}]).refused) == 1
 
 
 @pytest.mark.parametrize("name", ["olh", "blh", "wheel"])
@@ -236,7 +236,7 @@ def test_seeds_are_odd_first(name):
     oracle = oracles()[name].make(Fraction(1), 9)
     good_report = oracle.codec.make_report(oracle.reports(people([[0]], 1), 1), 0)
     for seed in ([2, 0], [1, 2**32], [2**32 + 1, 0], [1], [1, 2, 3], (1, 2)):
-        assert len(oracle.codec.read([{**good_report, "seed": seed}]).refused) == 1
+        assert len(oracle.codec.read_reports([{**good_report, "seed": seed}]).refused) == 1
 
 
 @pytest.mark.parametrize("name", ORACLE_NAMES)
@@ -265,7 +265,7 @@ def test_at_the_limits(name):
     for epsilon in ("0.001", "20"):
         for size, pad, single in ((1, 1, False), (1, 4, False), (3, 5, False), (2, 1, True)):
             oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad, single=single)
-            assert 1 < oracle.ratio <= grown(Fraction(epsilon))
+            assert 1 < oracle.ratio <= exp_rounded_down(Fraction(epsilon))
             assert 0 < oracle.p_other < oracle.p_held <= 1
             rows = [[0]] if single else [[], list(range(size))]
             for answered in (people(rows, 1), people(rows, 3), people([[0]], 0)):
@@ -306,7 +306,7 @@ def test_one_device_by_itself(name):
     oracle = oracles()[name].make(Fraction(1), 9, pad=2)
     assert (name in ANSWERS) is oracle.live
     for values in ([], [3], [8, 0, 4, 2]):
-        assert not oracle.codec.read([oracle.randomise(values)]).refused
+        assert not oracle.codec.read_reports([oracle.randomise(values)]).refused
     assert oracle.randomise([4, 2], lambda count: bytes(count)) == oracle.randomise([2, 4], lambda count: bytes(count))
 
 

@@ -9,7 +9,7 @@ from math import comb
 
 import pytest
 
-from discreet.local import EVERY_LOSS, grown
+from discreet.local import EVERY_LOSS, exp_rounded_down
 from discreet.local.device import ANSWERS, WEIGHT_SCALE, WORD, Draws, _loss as loss, exp_lower_bound, hash_item
 from discreet.local.oracle_steps import means, oracles
 from naive.enumerating import law
@@ -47,8 +47,8 @@ def test_the_bound_of_the_exponential_is_below_it_and_near():
             term *= epsilon / count
             series += term
         # The series is below e^epsilon, and what is left out is less than twice the next term.
-        assert max(grown(epsilon), exp_lower_bound(epsilon)) <= series
-        assert series - grown(epsilon) < Fraction(1, 2**90)
+        assert max(exp_rounded_down(epsilon), exp_lower_bound(epsilon)) <= series
+        assert series - exp_rounded_down(epsilon) < Fraction(1, 2**90)
         assert series - exp_lower_bound(epsilon) < series / 2**96
 
 
@@ -287,7 +287,7 @@ def test_a_subset_is_as_likely_as_any_other_that_meets_as_much(name, subset_size
         comb(3 + oracle_form["dummies"], subset_size),
         comb(3 + oracle_form["dummies"] - pad, subset_size),
     )
-    meeting = (everything - missing) * grown(Fraction(1))
+    meeting = (everything - missing) * exp_rounded_down(Fraction(1))
     form = {**oracle_form, "many": subset_size, "hit": int(meeting / (meeting + missing) * WORD)}
     hit = Fraction(form["hit"], WORD)
     laws = []

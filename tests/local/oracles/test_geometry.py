@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from discreet.local import Answered, chance, grown
+from discreet.local import SimulatedAnswers, compute_threshold, exp_rounded_down
 from discreet.local.device import count_space_points
 from discreet.local.device._client import find_coordinates
 from discreet.local.oracle_steps import _hyperplanes as hyperplanes, adaptive, coordinates_of, met, oracles
@@ -85,9 +85,9 @@ def test_threads_share_a_hyperplane(monkeypatch):
 
 
 def people(values_of_people):
-    return Answered(
+    return SimulatedAnswers(
         offsets=np.arange(len(values_of_people) + 1),
-        held=np.array(values_of_people, np.int32),
+        values=np.array(values_of_people, np.int32),
         people=np.arange(len(values_of_people)),
     )
 
@@ -96,7 +96,7 @@ def people(values_of_people):
 def test_reports_name_what_they_meet_and_add_up_to_it(epsilon, size):
     oracle = Geometry.make(Fraction(epsilon), size)
     columns = oracle.reports(people([position % size for position in range(300)]), 3)
-    is_named = oracle.named(columns, np.arange(size))
+    is_named = oracle.match_values(columns, np.arange(size))
     assert oracle.supports(columns).tolist() == is_named.sum(0).tolist()
     every = geometry.points(oracle.field, oracle.coordinates)
     for row, point in enumerate(columns["point"][:5].tolist()):
@@ -128,12 +128,12 @@ def test_estimates_of_many_items_are_unbiased_and_as_exact_as_stated():
 @pytest.mark.parametrize("epsilon", ["0.1", "0.35", "0.5", "1", "1.04", "2", "3", "4", "5", "7"])
 def test_the_space_that_is_chosen_is_near_the_best(epsilon):
     """Against local hashing with any number of buckets, whole or not: 4 e^epsilon / (e^epsilon - 1)^2."""
-    grown = exp(float(epsilon))
+    growth = exp(float(epsilon))
     for size in (1_000, 100_000, 1_000_000):
         oracle = Geometry.make(Fraction(epsilon), size)
         assert size < oracle.points <= ROOM
         assert all(oracle.field % divisor for divisor in range(2, oracle.field))
-        assert float(oracle.variance(0.0)) <= 1.032 * 4 * grown / (grown - 1) ** 2
+        assert float(oracle.variance(0.0)) <= 1.032 * 4 * growth / (growth - 1) ** 2
     # And it is that of subset selection over its points.
     subset = oracles()["subset"].make(Fraction(epsilon), 30, single=True)
     small_space = Geometry.make(Fraction(epsilon), 30, single=True)
@@ -149,11 +149,11 @@ def test_the_space_that_is_chosen_is_near_the_best(epsilon):
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "3", "4", "5"])
 def test_very_large_spaces_have_a_few_points_for_each_symbol(epsilon):
-    grown = exp(float(epsilon))
+    growth = exp(float(epsilon))
     for size in (10**7, (1 << 28) - 1):
         oracle = Geometry.make(Fraction(epsilon), size)
         assert size < oracle.points <= max(ROOM, 4 * (size + 1))
-        assert float(oracle.variance(0.0)) <= 1.05 * 4 * grown / (grown - 1) ** 2
+        assert float(oracle.variance(0.0)) <= 1.05 * 4 * growth / (growth - 1) ** 2
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "3", "6", "7", "9", "12", "20"])
@@ -162,10 +162,10 @@ def test_the_stated_variance_is_that_of_the_law_at_every_epsilon(field, coordina
     """The device's own functions over all of their choices: what a report supports, for values that are held or not."""
     inside, growth, size = (
         count_space_points(field, coordinate_count - 1),
-        grown(Fraction(epsilon)),
+        exp_rounded_down(Fraction(epsilon)),
         count_space_points(field, coordinate_count) - 1,
     )
-    hit = chance(inside * growth / (inside * growth + field ** (coordinate_count - 1)))
+    hit = compute_threshold(inside * growth / (inside * growth + field ** (coordinate_count - 1)))
     every = geometry.points(field, coordinate_count)
     for pad in (1, 2):
         best_oracle = Geometry.make(Fraction(epsilon), size, pad=pad)
@@ -206,8 +206,8 @@ def test_the_page_says_how_much_worse_it_is_than_hashing():
 @pytest.mark.statistical
 def test_estimates_are_as_exact_as_stated_where_the_space_is_far_from_the_best():
     """Epsilon 7 and a field of 31, where 1,098 is best: by chance once in 10,000 seeds, as the test above."""
-    inside, growth = count_space_points(31, 2), grown(Fraction(7))
-    hit = chance(inside * growth / (inside * growth + 31**2))
+    inside, growth = count_space_points(31, 2), exp_rounded_down(Fraction(7))
+    hit = compute_threshold(inside * growth / (inside * growth + 31**2))
     oracle = replace(Geometry.make(Fraction(7), 900), field=31, coordinates=3, hit=hit)
     assert float(oracle.variance(0.0)) > 8 * float(OLH.make(Fraction(7), 900).variance(0.0))
     person_count = 100_000
@@ -231,7 +231,7 @@ def test_crafted_reports_are_seen_where_epsilon_is_large():
     oracle = Geometry.make(Fraction(4), 400)
     honest = oracle.reports(people([value % 50 for value in range(27_000)]), 5)
     targets = np.array([101, 233])
-    points_of_both = np.flatnonzero(oracle.named({"point": np.arange(oracle.points)}, targets).all(1))
+    points_of_both = np.flatnonzero(oracle.match_values({"point": np.arange(oracle.points)}, targets).all(1))
     lies = {"point": np.resize(points_of_both, 3000)}
     assert screen_reports(oracle, lambda: [honest]).alarms == ()
     screened = screen_reports(oracle, lambda: [honest, lies])
@@ -250,11 +250,11 @@ def test_who_meets_two_is_told_by_the_points_that_were_counted(field, coordinate
     values = np.array(data.draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=9, unique=True)), np.int64)
     cells = np.bincount(drawn_points, minlength=size).astype(np.int64)
     assert numbers_of(coordinates_of(np.arange(size), field, coordinate_count), field).tolist() == list(range(size))
-    expected = count_named_pairs(oracle.named({"point": drawn_points}, values)).tolist()
-    assert oracle.adder.read(cells).together(values).tolist() == expected
+    expected = count_named_pairs(oracle.match_values({"point": drawn_points}, values)).tolist()
+    assert oracle.adder.read_aggregate(cells).count_joint_reports(values).tolist() == expected
 
 
 def test_long_lines_are_not_gone_through():
     oracle = Geometry.make(Fraction(9), 100)
     assert oracle.field > 512
-    assert oracle.adder.read(oracle.adder.start()).together(np.array([0, 1])) is None
+    assert oracle.adder.read_aggregate(oracle.adder.start()).count_joint_reports(np.array([0, 1])) is None

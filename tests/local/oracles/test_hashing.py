@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from discreet.kernels import count_windows
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.device import hash_item
 from discreet.local.oracle_steps import oracles
 
@@ -103,7 +103,7 @@ def test_consecutive_items_that_nobody_holds_are_unbiased(name):
     oracle = oracles()[name].make(Fraction(2), 60, pad=5)
     offsets = np.arange(0, 5 * PEOPLE + 1, 5)
     held_values = np.tile(np.arange(5, dtype=np.int32), PEOPLE)
-    answered = Answered(offsets=offsets, held=held_values, people=np.arange(PEOPLE))
+    answered = SimulatedAnswers(offsets=offsets, values=held_values, people=np.arange(PEOPLE))
     estimates = oracle.estimate(oracle.supports(oracle.reports(answered, 21)), PEOPLE)
     assert (np.abs(estimates[5:]) < TOLERANCE * sqrt(oracle.variance(0.0, PEOPLE))).all()
     assert (np.abs(estimates[:5] - 1) < TOLERANCE * sqrt(oracle.variance(1.0, PEOPLE))).all()

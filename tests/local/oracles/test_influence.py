@@ -55,9 +55,9 @@ def every_report(oracle):
 @pytest.mark.parametrize("name", [name for name in oracles() if name not in HASHING])
 def test_no_report_adds_more_and_some_report_adds_as_much(name, epsilon, size, pad, single):
     oracle = oracles()[name].make(Fraction(epsilon), size, pad=pad, single=single)
-    batch = oracle.codec.read(every_report(oracle))
+    batch = oracle.codec.read_reports(every_report(oracle))
     assert not batch.refused
-    is_named = oracle.named(batch.columns, np.arange(size))
+    is_named = oracle.match_values(batch.columns, np.arange(size))
     assert is_named.sum(0).tolist() == oracle.supports(batch.columns).tolist()
     assert is_named.sum(1).max() == oracle.influence.values
     # By how much the estimate of one value, in people, grows with a report: exactly, in fractions.

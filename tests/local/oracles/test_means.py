@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local import Answered, grown
+from discreet.local import SimulatedAnswers, exp_rounded_down
 from discreet.local.device import WEIGHT_SCALE, WORD
 from discreet.local.oracle_steps import means, oracles
 from discreet.local.oracles.hm import HM
@@ -21,7 +21,7 @@ TOLERANCE = 5.0  # standard deviations: passed by chance once in 1.7 million
 
 def one_each(values, people):
     """Return answers of one number per person."""
-    return Answered(offsets=np.arange(len(values) + 1), held=values.astype(np.int32), people=people)
+    return SimulatedAnswers(offsets=np.arange(len(values) + 1), values=values.astype(np.int32), people=people)
 
 
 def published(name, epsilon, value):
@@ -74,7 +74,7 @@ def test_a_point_is_unbiased_exactly(epsilon):
     remaining_weight = WEIGHT_SCALE - oracle.inside * oracle.window
     assert remaining_weight % outside == 0
     inner, outer = Fraction(oracle.inside, WEIGHT_SCALE), Fraction(remaining_weight // outside, WEIGHT_SCALE)
-    assert 1 < inner / outer <= grown(Fraction(epsilon))
+    assert 1 < inner / outer <= exp_rounded_down(Fraction(epsilon))
     middle = Fraction(oracle.points - 1, 2)
 
     def below(point_count, power):
@@ -129,18 +129,18 @@ def test_reports_round_trip_and_strange_ones_are_refused(name):
     oracle = means()[name].make(Fraction(1), 16)
     columns = oracle.reports(one_each(np.arange(-16, 17), np.arange(33)), 4)
     reports = [oracle.codec.make_report(columns, row) for row in range(33)]
-    columns_again = oracle.codec.read(
+    columns_again = oracle.codec.read_reports(
         [json.dumps(report, separators=(",", ":")).encode() for report in reports]
     ).columns
     assert {key: column.tolist() for key, column in columns_again.items()} == {
         key: column.tolist() for key, column in columns.items()
     }
-    no_reports = oracle.supports(oracle.codec.read([]).columns)
+    no_reports = oracle.supports(oracle.codec.read_reports([]).columns)
     assert oracle.estimate(no_reports, 0).tolist() == [0.0]
     strange = [None, [], {}, {"sign": True}, {"sign": 0.0}, {"sign": 2}, {"point": -1}, {"point": 2**40}, {"more": 1}]
     strange += [{**reports[0], "more": 1}, {"pm": 3}, {"pm": {"sign": 1}}, {"duchi": {"sign": 5}}, {"duchi": None}]
-    batch = oracle.codec.read([reports[0], *strange, reports[1]])
-    assert batch.kept.tolist() == [0, len(strange) + 1]
+    batch = oracle.codec.read_reports([reports[0], *strange, reports[1]])
+    assert batch.positions.tolist() == [0, len(strange) + 1]
     assert [refusal.place for refusal in batch.refused] == list(range(1, len(strange) + 1))
     assert all(0 < len(refusal.reason) < 100 for refusal in batch.refused)
 
@@ -152,7 +152,7 @@ def test_the_coin_of_the_hybrid():
     assert HM.make(Fraction(2)).choose / WORD == pytest.approx(1 - exp(-1), abs=1e-9)
     assert HM.make(Fraction(2)).bits == 22
     assert [kind.make(Fraction(2)).bits for kind in (means()["duchi"], means()["pm"])] == [1, 21]
-    assert len(HM.make(Fraction("0.5")).codec.read([{"pm": {"point": 1}}]).refused) == 1
+    assert len(HM.make(Fraction("0.5")).codec.read_reports([{"pm": {"point": 1}}]).refused) == 1
 
 
 @pytest.mark.parametrize("name", means())

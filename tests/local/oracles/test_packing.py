@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.oracle_steps import flatten_report, means, oracles
 from naive import wire
 from vectors.make import LIVE
@@ -39,7 +39,7 @@ def test_vectors(case):
         assert oracle.codec.find_flaw(oracle.codec.make_report(columns, 0)) or case["words"] == [2, 0]
         return
     assert json.dumps(oracle.codec.make_report(columns, 0), separators=(",", ":")) == case["report"]
-    assert oracle.codec.pack(oracle.codec.read([case["report"].encode()]).columns).tolist() == [case["words"]]
+    assert oracle.codec.pack(oracle.codec.read_reports([case["report"].encode()]).columns).tolist() == [case["words"]]
     assert flatten_report(json.loads(case["report"])) == case["words"]
 
 
@@ -70,8 +70,8 @@ def test_the_page_has_the_words_of_every_oracle():
 @pytest.mark.parametrize("oracle", packed_oracles(), ids=lambda oracle: oracle.name)
 def test_what_is_packed_adds_up_to_the_same(oracle):
     people = 50
-    answered = Answered(
-        offsets=np.arange(people + 1), held=np.arange(people, dtype=np.int32) % oracle.size, people=np.arange(people)
+    answered = SimulatedAnswers(
+        offsets=np.arange(people + 1), values=np.arange(people, dtype=np.int32) % oracle.size, people=np.arange(people)
     )
     columns = oracle.reports(answered, 7)
     words = oracle.codec.pack(columns)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.device import derive_seed
 from discreet.local.oracle_steps import SeedTable, _published as reading, hashes, make, published_pairs
 from discreet.local.oracle_steps._collisions import LEAST_SEEDS, LOSS, WORTH, Collisions, seeds_for
@@ -26,7 +26,9 @@ TOLERANCE = 5.0  # standard deviations: once in 1.7 million by chance
 
 def one_each(items):
     item_count = len(items)
-    return Answered(offsets=np.arange(item_count + 1), held=items.astype(np.int32), people=np.arange(item_count))
+    return SimulatedAnswers(
+        offsets=np.arange(item_count + 1), values=items.astype(np.int32), people=np.arange(item_count)
+    )
 
 
 def crowd(kind, items=ITEMS, people=PEOPLE):
@@ -83,7 +85,7 @@ def test_rounding_the_cells_of_a_table_moves_no_estimate_by_what_could_be_seen(n
     aggregate = oracle.adder.start()
     oracle.adder.add(aggregate, columns)
     exact = (oracle.supports(columns) / people - 1 / oracle.places) / (float(oracle.own_chance) - 1 / oracle.places)
-    moved = oracle.adder.read(aggregate).table._first_estimates[:60] - exact
+    moved = oracle.adder.read_aggregate(aggregate).table._first_estimates[:60] - exact
     assert np.abs(moved).max() < sqrt(oracle.rare_variance(people)) / 64
 
 
@@ -109,7 +111,7 @@ def test_what_travels():
     assert oracle.as_asked(plain.form) == plain
     assert plain.as_asked(oracle.form) == oracle
     strange = [{"seed": [1, 2], "value": 0}, {"seed": 4096, "value": 0}, {"seed": -1, "value": 0}]
-    assert [refusal.reason for refusal in oracle.codec.read([*strange, {"seed": 0, "value": 4}]).refused] == [
+    assert [refusal.reason for refusal in oracle.codec.read_reports([*strange, {"seed": 0, "value": 4}]).refused] == [
         *["its seed is not a whole number below 4,096"] * 3,
         "its value is not a whole number below 4",
     ]
@@ -176,7 +178,7 @@ def test_people_who_hold_nothing_leak_into_nobody():
     oracle = replace(make("olh", Fraction(1), 50, pad=2), seeds=2048)
     offsets = np.zeros(PEOPLE + 1, np.int64)
     offsets[1:] = np.cumsum(np.arange(PEOPLE) % 10 == 0)
-    answered = Answered(offsets=offsets, held=np.full(offsets[-1], 3, np.int32), people=np.arange(PEOPLE))
+    answered = SimulatedAnswers(offsets=offsets, values=np.full(offsets[-1], 3, np.int32), people=np.arange(PEOPLE))
     aggregate = oracle.adder.start()
     oracle.adder.add(aggregate, oracle.reports(answered, 5))
     estimates = oracle.estimate(oracle.adder.decode(aggregate), PEOPLE)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import MisuseError
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.oracle_steps import SeedTable, _published as reading, hashes, make, published_pairs
 from discreet.local.oracle_steps._collisions import LEAST_SEEDS, MOST_CELLS, PARTNERS, WORTH, Overlaps, amplified
 
@@ -26,7 +26,7 @@ def of_rows(rows):
     """Return answers of people with equal numbers of values."""
     people, item_count = rows.shape
     held_values = np.sort(rows, axis=1).astype(np.int32).ravel()
-    return Answered(offsets=np.arange(people + 1) * item_count, held=held_values, people=np.arange(people))
+    return SimulatedAnswers(offsets=np.arange(people + 1) * item_count, values=held_values, people=np.arange(people))
 
 
 def crowd(kind, people=PEOPLE, pad=PAD):
@@ -89,7 +89,7 @@ def test_what_travels():
     assert plain.as_asked(oracle.form) == oracle
     assert oracle.as_asked(oracle.form) is oracle
     strange = [{"seed": [1, 2], "point": 0}, {"seed": 4096, "point": 0}, {"seed": 0, "point": 9}]
-    assert [refusal.reason for refusal in oracle.codec.read(strange).refused] == [
+    assert [refusal.reason for refusal in oracle.codec.read_reports(strange).refused] == [
         *["its seed is not a whole number below 4,096"] * 2,
         "its point is not a whole number below 9",
     ]
@@ -138,7 +138,7 @@ def test_what_overlaps_leave_is_that_of_all_hash_functions(value_count, buckets,
 def test_estimates_are_unbiased_and_vary_as_derived(kind):
     """24 trials of 400 items: the mean square is within 5 %, which is over 3 deviations of it; and no mean is far."""
     answered, trials = crowd(kind), 24
-    truth = np.bincount(answered.held, minlength=ITEMS) / PEOPLE
+    truth = np.bincount(answered.values, minlength=ITEMS) / PEOPLE
     plain = make("wheel", Fraction(1), ITEMS, pad=PAD)
     oracle = plain.expecting(PEOPLE)
     errors = np.array([estimates(oracle, answered, seed) for seed in range(trials)]) - truth
@@ -378,12 +378,12 @@ def test_supports_of_reports_are_those_of_their_windows():
     """Counted report by report, and as the plain reading of a table."""
     oracle = make("wheel", Fraction(2), 50, pad=2).numbered(256)
     columns = oracle.reports(of_rows(np.tile([3, 4], (2000, 1))), 5)
-    is_named = oracle.named(columns, np.arange(50))
+    is_named = oracle.match_values(columns, np.arange(50))
     supports = oracle.supports(columns)
     assert supports.tolist() == is_named.sum(0).tolist()
     aggregate = oracle.adder.start()
     oracle.adder.add(aggregate, columns)
-    table = oracle.adder.read(aggregate).table
+    table = oracle.adder.read_aggregate(aggregate).table
     plain = oracle.estimate(supports, 2000)
     assert (
         np.abs(table._first_estimates - plain).max() < sqrt(oracle.rare_variance(2000)) / 64

@@ -7,10 +7,10 @@ from math import e, exp, log
 
 import pytest
 
-from discreet.local import grown
+from discreet.local import exp_rounded_down
 from discreet.local.oracle_steps import grr_or_olh, make, oracles
 from discreet.local.oracles import OLH
-from discreet.local.study import Ask, CandidateList, Which, Who, compute_guarantee
+from discreet.local.study import Ask, CandidateList, CandidateQuestion, PeopleGroup, compute_guarantee
 
 PADS = (2, 5, 10, 20, 50, 100)
 TABLE_II = {
@@ -70,7 +70,7 @@ def test_table_3():
         for pad, printed_epsilon in zip(PADS, printed.split(), strict=True):
             oracle = OLH.sampled(Fraction(epsilon), 1000, pad=pad, delta=Fraction(delta))
             assert oracle.delta <= Fraction(delta)
-            assert oracle.ratio <= grown(Fraction(epsilon))
+            assert oracle.ratio <= exp_rounded_down(Fraction(epsilon))
             computed_epsilon = f"{enlarged(oracle.p_own, (1 - oracle.p_own) / (oracle.buckets - 1)):.2f}"
             if computed_epsilon != printed_epsilon:
                 assert computed_epsilon > printed_epsilon
@@ -81,7 +81,7 @@ def test_table_3():
 def test_counting_on_sampling_is_never_called_pure():
     oracle = OLH.sampled(Fraction(2), 500, pad=20, delta=Fraction(1, 10**9))
     assert oracle.delta > 0
-    ask = Ask(name="which", who=Who(0, 100), question=Which(CandidateList(500)), oracle=oracle)
+    ask = Ask(name="which", group=PeopleGroup(0, 100), question=CandidateQuestion(CandidateList(500)), oracle=oracle)
     assert compute_guarantee([ask]).delta == oracle.delta
     assert Fraction(ask.form["delta"]) == oracle.delta
     assert "share" in oracle.form

@@ -31,7 +31,16 @@ from discreet.local.estimation._candidates import CommonErrors, EvidenceTable, P
 from discreet.local.estimation._priors import PAIRS, ItemsetPrior, fit_prior
 from discreet.local.protocols import Adept, adept
 from discreet.local.protocols.adept import RoundEstimate, best_oracle
-from discreet.local.study import Ask, CandidateList, Estimate, HowMany, Partition, Wanted, Which, simulate
+from discreet.local.study import (
+    Ask,
+    CandidateList,
+    CandidateQuestion,
+    Estimate,
+    Partition,
+    SizeQuestion,
+    StudyGoal,
+    simulate,
+)
 
 
 def evidence(values, noise, relative=0.0) -> Evidence:
@@ -172,7 +181,9 @@ def told_by(law: np.ndarray, people: int = 10**9) -> Estimate:
     """Return the estimate of a round about sizes without noise."""
     candidates_of_round = CandidateList(items=len(law) - 1)
     bins = tuple(first_size for first_size in BINS if first_size < len(law))
-    ask = Ask.of("sizes", Partition().next(Fraction(1, 2)), HowMany(candidates_of_round, bins), "subset", Fraction(1))
+    ask = Ask.of(
+        "sizes", Partition().next(Fraction(1, 2)), SizeQuestion(candidates_of_round, bins), "subset", Fraction(1)
+    )
     oracle, shares = ask.oracle, np.add.reduceat(law, bins)
     expected_supports = people * (shares * float(oracle.p_held) + (1 - shares) * float(oracle.p_other))
     return Estimate(ask, people, np.rint(expected_supports).astype(np.int64))
@@ -296,7 +307,7 @@ class TestHeldSizes:
     @pytest.mark.parametrize(("held_size", "pads"), [(4, (2, 3, 4, 5)), (200, (1, 2, 3, 4, 5))])
     def test_paddings_up_to_five_are_compared_whatever_liars_can_drive(self, held_size, pads):
         """At an epsilon of .5 half of the people is all that is trusted, and they hold nothing here."""
-        candidates_of_round, goal = CandidateList(items=200), Wanted(items=200, top=8, epsilon=Fraction(1, 2))
+        candidates_of_round, goal = CandidateList(items=200), StudyGoal(items=200, top=8, epsilon=Fraction(1, 2))
         talk = Adept().ask_round(candidates_of_round, Partition(), Fraction(1, 2), goal, (0.02, 0.02), "items")
         ask, people = next(talk), 200_000
         shares = np.add.reduceat(law_of((0, 0.6), (held_size, 0.4)), ask.question.bins)
@@ -382,7 +393,9 @@ class TestHeldSizes:
         size_estimate = told_by(law_of((1, 1.0)))
         held_sizes = HeldSizes.fit(size_estimate, size_estimate.ask.question.bins, 200)
         answer = Estimate(
-            Ask.of("which", Partition().next(Fraction(1, 2)), Which(CandidateList(items=2)), "grr", Fraction(1)),
+            Ask.of(
+                "which", Partition().next(Fraction(1, 2)), CandidateQuestion(CandidateList(items=2)), "grr", Fraction(1)
+            ),
             100,
             np.array([50, 10]),
         )

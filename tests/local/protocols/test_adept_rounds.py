@@ -13,7 +13,7 @@ from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import MisuseError
 from discreet.exact import cumulative_rank
 from discreet.local.device import WORD
-from discreet.local.study import Estimate, SimulatedPeople, Wanted, compute_guarantee, converse, simulate
+from discreet.local.study import Estimate, SimulatedPeople, StudyGoal, compute_guarantee, converse, simulate
 from discreet.local.study._conversation import most_reports
 from discreet.registry import protocol
 from discreet_lab.data.generators import latent_groups
@@ -63,7 +63,7 @@ class TestFound:
         counts = {}
         for speed in ("person", "aggregated"):
             runs = [simulate(groups, "adept", top=2, epsilon=2, seed=seed, speed=speed) for seed in range(8)]
-            counts[speed] = np.array([run.learnt.to_dict().get(best_itemset, 0) for run in runs])
+            counts[speed] = np.array([run.all_patterns.to_dict().get(best_itemset, 0) for run in runs])
         person_counts, aggregated_counts = counts["person"], counts["aggregated"]
         assert abs(person_counts.mean() - aggregated_counts.mean()) < 4 * sqrt(
             (person_counts.var(ddof=1) + aggregated_counts.var(ddof=1)) / 8
@@ -82,17 +82,17 @@ class TestFound:
 
 
 def led(baskets: Baskets, settings: dict | None = None, **changes) -> list[Estimate]:
-    goal = Wanted(**{"items": baskets.items, "top": 16, "epsilon": Fraction(1)} | changes)
+    goal = StudyGoal(**{"items": baskets.items, "top": 16, "epsilon": Fraction(1)} | changes)
     crowd = SimulatedPeople(baskets=baskets, seed=1, speed="aggregated")
     numbers = crowd.numbers()
-    return list(converse(protocol("adept", settings).talk(goal), lambda ask: crowd.hear(ask, numbers))[1])
+    return list(converse(protocol("adept", settings).ask_rounds(goal), lambda ask: crowd.hear(ask, numbers))[1])
 
 
 class TestRounds:
     def test_shares(self, groups):
         estimates = led(groups)
         share = [
-            Fraction(estimate.ask.who.stop - estimate.ask.who.start, WORD).limit_denominator(10_000)
+            Fraction(estimate.ask.group.stop - estimate.ask.group.start, WORD).limit_denominator(10_000)
             for estimate in estimates
         ]
         assert share[:4] == [Fraction(text) for text in ("1/25", "23/50", "1/50", "23/100")]
@@ -105,7 +105,9 @@ class TestRounds:
 
     def test_one_or_two_patterns_are_items(self, groups):
         estimates = led(groups, top=2)
-        assert all(len(itemset) == 1 for estimate in estimates[2:] for itemset in estimate.ask.question.of.itemsets)
+        assert all(
+            len(itemset) == 1 for estimate in estimates[2:] for itemset in estimate.ask.question.candidates.itemsets
+        )
 
     def test_more_wanted_than_there_are(self):
         outcome = simulate([{"a"}, {"b"}] * 500, "adept", top=1000, epsilon=4, seed=1)
@@ -122,7 +124,7 @@ class TestRounds:
     def test_of_dense_data_few_patterns_are_asked_about(self, epsilon):
         """Everyone holds 30 of 40 items, and so thousands of sets: a round about all of them would see next to none."""
         for estimate in led(alike(20_000, 30, 40), top=64, epsilon=Fraction(epsilon))[2::2]:
-            held_itemsets = sum(all(item < 30 for item in items) for items in estimate.ask.question.of.itemsets)
+            held_itemsets = sum(all(item < 30 for item in items) for items in estimate.ask.question.candidates.itemsets)
             assert 1 <= held_itemsets <= 40
 
     def test_a_tiny_epsilon_ends(self, groups):
@@ -175,7 +177,7 @@ class TestWithoutAPart:
 
     def test_the_likeliest_are_asked_about(self, groups):
         for estimate in led(groups, SETTINGS_WITHOUT["uncertain"])[2:]:
-            assert len(estimate.ask.question.of) == 4 * 16
+            assert len(estimate.ask.question.candidates) == 4 * 16
 
     @pytest.mark.parametrize("part", list(SETTINGS_WITHOUT))
     def test_everyone_is_asked_once(self, groups, part):

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 import discreet
 from discreet.errors import MisuseError
 from discreet.local.protocols.calm import cover_pairs, make_consistent
-from discreet.local.study import Wanted, simulate
+from discreet.local.study import StudyGoal, simulate
 from discreet.registry import protocol
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
@@ -112,5 +112,5 @@ def test_it_ends_well_on_hardly_any_data(rows, speed):
 )
 def test_settings_that_make_no_sense_are_refused(given_settings, message):
     with pytest.raises(MisuseError) as error:
-        protocol("calm", given_settings).check(Wanted(items=200, top=4, epsilon=Fraction(1)))
+        protocol("calm", given_settings).check(StudyGoal(items=200, top=4, epsilon=Fraction(1)))
     assert str(error.value) == message

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from discreet.baskets import Baskets, Pairs, Sequences, Vocabulary, starts
-from discreet.local.study import SimulatedPeople, Wanted, converse, simulate
+from discreet.local.study import SimulatedPeople, StudyGoal, converse, simulate
 from discreet.local.study._conversation import most_reports
 from discreet.registry import protocol, protocols
 from replaying import replay, stored
@@ -99,14 +99,14 @@ def test_one_item_in_all(name):
 def test_everyone_is_asked_once_and_a_conversation_can_be_taken_up_again(name):
     generator = np.random.default_rng(3)
     baskets = laid([sorted(generator.choice(ITEMS, generator.integers(0, 5), replace=False)) for _ in range(2000)])
-    plan, goal = protocol(name, kinds(name)[-1]), Wanted(items=ITEMS, top=3, epsilon=Fraction(2))
+    plan, goal = protocol(name, kinds(name)[-1]), StudyGoal(items=ITEMS, top=3, epsilon=Fraction(2))
     crowd = SimulatedPeople(baskets=baskets, seed=5, speed="aggregated")
     numbers = crowd.numbers()
-    result, estimates = converse(plan.talk(goal), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
+    result, estimates = converse(plan.ask_rounds(goal), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)
     assert most_reports([estimate.ask for estimate in estimates]) == 1
-    replayed = replay(plan.talk(goal), [stored(estimate) for estimate in estimates])
-    assert replayed.learnt is not None
-    assert replayed.learnt.itemsets == result.itemsets
-    assert replayed.learnt.values.tolist() == result.values.tolist()
-    begun = replay(plan.talk(goal), [stored(estimate) for estimate in estimates[:1]])
-    assert begun.learnt is None or len(estimates) == 1
+    replayed = replay(plan.ask_rounds(goal), [stored(estimate) for estimate in estimates])
+    assert replayed.result is not None
+    assert replayed.result.itemsets == result.itemsets
+    assert replayed.result.values.tolist() == result.values.tolist()
+    begun = replay(plan.ask_rounds(goal), [stored(estimate) for estimate in estimates[:1]])
+    assert begun.result is None or len(estimates) == 1

@@ -13,7 +13,7 @@ import discreet
 from discreet import MisuseError
 from discreet.baskets import groceries
 from discreet.exact import cumulative_rank
-from discreet.local.estimation import Mined, Tree, balanced, balanced_at_random, cut_share
+from discreet.local.estimation import MinedTree, Tree, balanced, balanced_at_random, cut_share
 from discreet.local.estimation._tree import Node, _agree
 from discreet.local.oracle_steps import oracles
 from discreet.local.protocols import FPTree
@@ -25,17 +25,17 @@ from discreet.local.study import (
     CandidateList,
     Estimate,
     Partition,
+    PeopleGroup,
     PrefixQuestion,
     SizesRound,
-    Wanted,
-    Who,
+    StudyGoal,
     simulate,
 )
 
 SHARES = "The shares of fp-tree are 0.0001 or more each, and add up to 1 at most."
 
 
-def grown(rows: list[frozenset[int]], width: int) -> Tree:
+def exp_rounded_down(rows: list[frozenset[int]], width: int) -> Tree:
     """Return the tree of baskets without noise: every path of every level, with its true share."""
     tree = Tree(np.full(width, 0.5))
     for level in range(1, width + 1):
@@ -50,7 +50,7 @@ def grown(rows: list[frozenset[int]], width: int) -> Tree:
 
 @given(st.lists(st.frozensets(st.integers(0, 5), max_size=6), min_size=1, max_size=30))
 def test_mining_a_tree_without_noise_counts_itemsets(rows):
-    mined = {mined_itemset.ranks: mined_itemset.value for mined_itemset in grown(rows, 6).mine(10**6, 6)}
+    mined = {mined_itemset.ranks: mined_itemset.value for mined_itemset in exp_rounded_down(rows, 6).mine(10**6, 6)}
     expected = {}
     for size in range(2, 7):
         for ranks in combinations(range(6), size):
@@ -62,7 +62,7 @@ def test_mining_a_tree_without_noise_counts_itemsets(rows):
 
 @given(st.lists(st.frozensets(st.integers(0, 5), max_size=6), min_size=1, max_size=30), st.integers(1, 8))
 def test_mining_for_the_top_finds_the_same_as_sorting_everything(rows, top):
-    tree = grown(rows, 6)
+    tree = exp_rounded_down(rows, 6)
     everything = sorted((mined_itemset.value for mined_itemset in tree.mine(10**6, 4)), reverse=True)[:top]
     assert [mined_itemset.value for mined_itemset in tree.mine(top, 4)] == pytest.approx(everything)
 
@@ -120,7 +120,7 @@ def test_what_is_cut_is_given_back_by_the_guess():
     assert 0.3 < lost < 1
     for corrected, expected in ((False, 0.05), (True, 0.05 + lost * 0.6 * 0.2)):
         plan = FPTree(itemset_weight="1", corrected=corrected)
-        values, _ = plan._estimate_itemsets([Mined((0, 4), 0.05, 0.05, 1e-6)], tree, sizes, 2)
+        values, _ = plan._estimate_itemsets([MinedTree((0, 4), 0.05, 0.05, 1e-6)], tree, sizes, 2)
         assert values == pytest.approx([expected])
 
 
@@ -167,7 +167,7 @@ def test_intervals_hold_the_true_count(switches):
 @pytest.mark.parametrize("size", [11, 193])
 def test_no_level_is_off_by_more_than_it_says(name, epsilon, size):
     paths = tuple((item,) for item in range(size - 1))
-    ask = Ask.of("paths", Who(0, 1), PrefixQuestion(tuple(range(size)), paths, 1), name, Fraction(epsilon))
+    ask = Ask.of("paths", PeopleGroup(0, 1), PrefixQuestion(tuple(range(size)), paths, 1), name, Fraction(epsilon))
     people, runs, shares = 20_000, 400, np.array([0.6, 0.2, *[0.0] * (size - 3), 0.2])
     generator = np.random.default_rng(7)
     p_held, p_other = float(ask.frequencies.p_held), float(ask.frequencies.p_other)
@@ -288,7 +288,7 @@ def test_a_tree_has_two_levels_where_people_hold_one_item():
 
 
 def test_whatever_is_refused_is_refused_before_anyone_is_asked():
-    goal = Wanted(items=10, top=4, epsilon=Fraction(1))
+    goal = StudyGoal(items=10, top=4, epsilon=Fraction(1))
     oracle_names = sorted(oracles())
     for oracle in oracle_names:
         for plan in (FPTree(oracle=oracle), FPTree(size_oracle=oracle)):
@@ -333,5 +333,5 @@ def test_the_smallest_shares_leave_every_level_of_the_highest_tree_someone():
 )
 def test_settings_that_make_no_sense_are_refused(given_settings, message):
     with pytest.raises(MisuseError) as error:
-        FPTree(**given_settings).check(Wanted(items=10, top=4, epsilon=Fraction(1)))
+        FPTree(**given_settings).check(StudyGoal(items=10, top=4, epsilon=Fraction(1)))
     assert str(error.value) == message

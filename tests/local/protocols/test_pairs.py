@@ -16,7 +16,7 @@ from discreet.exact import relations, score_relations
 from discreet.local.estimation import Evidence, ItemsetGuess, shrink_estimates
 from discreet.local.estimation._priors import RELATIONS
 from discreet.local.protocols import PairsProtocol as PairsProtocol, Singles
-from discreet.local.study import CandidateEstimates, CandidateList, Wanted, build_rules, simulate
+from discreet.local.study import CandidateEstimates, CandidateList, StudyGoal, build_rules, simulate
 from discreet.registry import protocol
 
 PEOPLE = 300_000
@@ -62,7 +62,7 @@ def test_figure_1_is_not_found_by_the_guess(figure):
         CandidateEstimates(candidates=candidates, values=counts, variance=counts * 0, pad=1, correction=1.0), 6
     )
     asked_relations = singles.relations("together")
-    guess = singles.independent_frequencies(asked_relations.of)
+    guess = singles.independent_frequencies(asked_relations.chains)
     result = singles.build_result(asked_relations, guess, guess * 0, support=12, top=6, facts={})
     assert not pairs_of(build_rules(result.related, figure.vocabulary, len(figure))) & WANTED_PAIRS
 
@@ -309,13 +309,13 @@ def test_one_item_has_no_relations():
 )
 def test_settings_that_make_no_sense_are_refused(given_settings, message):
     with pytest.raises(MisuseError) as error:
-        protocol("pairs", given_settings).check(Wanted(items=300, top=4, epsilon=Fraction(1)))
+        protocol("pairs", given_settings).check(StudyGoal(items=300, top=4, epsilon=Fraction(1)))
     assert str(error.value) == message if message else "There is no oracle 'best'" in str(error.value)
 
 
 def test_more_than_relations_is_refused():
     with pytest.raises(MisuseError) as error:
-        PairsProtocol().check(Wanted(items=10, top=4, epsilon=Fraction(1), least=2))
+        PairsProtocol().check(StudyGoal(items=10, top=4, epsilon=Fraction(1), least=2))
     assert str(error.value) == "pairs finds relations of two items: leave least out."
 
 

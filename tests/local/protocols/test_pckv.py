@@ -12,10 +12,10 @@ from hypothesis import given, strategies as st
 import discreet
 from discreet.baskets import Baskets, Pairs, Vocabulary, starts
 from discreet.errors import MisuseError
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.device import find_values
 from discreet.local.oracle_steps import oracles
-from discreet.local.study import Items, KeyQuestion, Relations, Wanted, simulate
+from discreet.local.study import KeyQuestion, RelationItems, Relations, StudyGoal, simulate
 from discreet.registry import protocol
 
 FIGURE = [{1, 2}] * 20 + [{1, 3}] * 20 + [{2, 3}] * 10 + [{4, 5, 6}] * 25
@@ -51,7 +51,7 @@ def test_everyone_answers_as_their_device_does(pair_lists, order, item_count, pa
     )
     possible_pairs = list(permutations(order[:item_count], 2))
     asked_pairs = tuple(random.sample(possible_pairs, random.randint(1, len(possible_pairs))))
-    question = KeyQuestion(Relations(Items(tuple(order[:item_count]), pair_kind), asked_pairs), absent)
+    question = KeyQuestion(Relations(RelationItems(tuple(order[:item_count]), pair_kind), asked_pairs), absent)
     for people in (np.arange(len(rows)), np.arange(len(rows))[::-2].copy()):
         offsets, values = question.answers(baskets, people)
         answers = [values[a:b].tolist() for a, b in pairwise(offsets)]
@@ -60,7 +60,7 @@ def test_everyone_answers_as_their_device_does(pair_lists, order, item_count, pa
 
 
 def test_keys_are_pairs():
-    relations = Relations(Items((0, 1, 2), "given", bonds=((0, 1),)), ((0, 1, 2),))
+    relations = Relations(RelationItems((0, 1, 2), "given", bonds=((0, 1),)), ((0, 1, 2),))
     with pytest.raises(MisuseError) as error:
         KeyQuestion(relations)
     assert str(error.value) == "Keys are relations of two items."
@@ -70,10 +70,10 @@ def test_keys_are_pairs():
 @pytest.mark.parametrize("pad", [1, 3, 20])
 def test_pckv_grr_is_grr_over_keys_with_values(epsilon, pad):
     """With the paper's split all pairs of key and value but the own one are as likely, and their ratio is grr's."""
-    keys, grown = 50, float(np.exp(float(epsilon)))
+    keys, exp_rounded_down = 50, float(np.exp(float(epsilon)))
     everything = keys + pad
-    p_kept = (pad * (grown - 1) + 2) / (pad * (grown - 1) + 2 * everything)
-    right = (pad * (grown - 1) + 1) / (pad * (grown - 1) + 2)
+    p_kept = (pad * (exp_rounded_down - 1) + 2) / (pad * (exp_rounded_down - 1) + 2 * everything)
+    right = (pad * (exp_rounded_down - 1) + 1) / (pad * (exp_rounded_down - 1) + 2)
     p_other = (1 - p_kept) / (everything - 1)
     assert p_kept * (1 - right) == pytest.approx(p_other / 2)
     oracle = oracles()["grr"].make(Fraction(epsilon), 2 * keys, pad=pad)
@@ -85,9 +85,9 @@ def test_values_are_told_apart():
     for name in ("pckv-ue", "grr"):
         oracle = oracles()[name].make(Fraction(3), 6)
         rows = [[3]] * 30_000 + [[2]] * 20_000 + [[]] * 50_000
-        answered = Answered(
+        answered = SimulatedAnswers(
             offsets=starts([len(row) for row in rows]),
-            held=np.array([value for row in rows for value in row], np.int32),
+            values=np.array([value for row in rows for value in row], np.int32),
             people=np.arange(len(rows)),
         )
         estimate = oracle.estimate(oracle.supports(oracle.reports(answered, 5)), len(rows))
@@ -149,5 +149,5 @@ def test_it_ends_well_on_hardly_any_data(rows, keys, speed):
 )
 def test_settings_that_make_no_sense_are_refused(given_settings, message):
     with pytest.raises(MisuseError) as error:
-        protocol("pckv", given_settings).check(Wanted(items=200, top=4, epsilon=Fraction(1)))
+        protocol("pckv", given_settings).check(StudyGoal(items=200, top=4, epsilon=Fraction(1)))
     assert str(error.value) == message

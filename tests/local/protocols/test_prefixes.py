@@ -13,7 +13,7 @@ from discreet.errors import MisuseError
 from discreet.local.device import check
 from discreet.local.protocols import prefixes
 from discreet.local.protocols.prefixes import Prefixes, drop_noise
-from discreet.local.study import Estimate, Learnt, SimulatedPeople, Wanted, converse, simulate
+from discreet.local.study import Estimate, ProtocolResult, SimulatedPeople, StudyGoal, converse, simulate
 from replaying import replay, stored
 
 SYLLABLES = ("ba", "co", "di", "fu", "ga", "he", "ki", "lo", "mi", "nu")
@@ -154,7 +154,7 @@ def test_where_nothing_is_frequent_nothing_is_told():
 
 
 def test_what_does_not_stand_out_is_left_out():
-    result = Learnt(
+    result = ProtocolResult(
         itemsets=((0,), (1,)), values=np.array([0.1, 0.015]), variance=np.array([1e-4, 1e-4]), texts=("a", "b")
     )
     assert drop_noise(result).itemsets == ((0,),)
@@ -163,7 +163,7 @@ def test_what_does_not_stand_out_is_left_out():
     )
 
 
-def led(plan: Prefixes, goal: Wanted, share: float, people: int = 1000):
+def led(plan: Prefixes, goal: StudyGoal, share: float, people: int = 1000):
     """Return what is asked where every report speaks for everything, or nothing."""
     asked_forms = []
 
@@ -171,35 +171,35 @@ def led(plan: Prefixes, goal: Wanted, share: float, people: int = 1000):
         asked_forms.append(ask)
         return Estimate(ask, people, np.full(ask.oracle.aggregate_size, int(share * people), np.int64))
 
-    result, estimates = converse(plan.talk(goal), hear)
+    result, estimates = converse(plan.ask_rounds(goal), hear)
     return result, estimates, asked_forms
 
 
 @pytest.mark.parametrize("find", ["items", "itemsets"])
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_whatever_is_heard_it_ends_and_devices_answer(find, share):
-    plan, goal = Prefixes(find=find, length=3, oracle="olh"), Wanted(items=0, top=4, epsilon=Fraction(1))
+    plan, goal = Prefixes(find=find, length=3, oracle="olh"), StudyGoal(items=0, top=4, epsilon=Fraction(1))
     plan.check(goal)
     result, estimates, asked_forms = led(plan, goal, share)
     assert result.texts is not None
     assert len(asked_forms) <= 20
     for ask in asked_forms:
         check(json.loads(json.dumps(ask.form)), 1)
-    replayed = replay(plan.talk(goal), [stored(estimate) for estimate in estimates])
-    assert replayed.learnt is not None
-    assert replayed.learnt.itemsets == result.itemsets
+    replayed = replay(plan.ask_rounds(goal), [stored(estimate) for estimate in estimates])
+    assert replayed.result is not None
+    assert replayed.result.itemsets == result.itemsets
 
 
 @pytest.mark.usefixtures("_short_blocks")
 def test_a_conversation_is_asked_byte_for_byte_again():
     baskets = crowd(5000, (0.4, 0.3))
-    plan, goal = Prefixes(**SMALL_SETTINGS), Wanted(items=0, top=3, epsilon=Fraction(4))
+    plan, goal = Prefixes(**SMALL_SETTINGS), StudyGoal(items=0, top=3, epsilon=Fraction(4))
     people = SimulatedPeople(baskets=baskets, seed=3, speed="person")
-    result, estimates = converse(plan.talk(goal), lambda ask: people.hear(ask, people.numbers()))
-    replayed = replay(plan.talk(goal), [stored(estimate) for estimate in estimates])
+    result, estimates = converse(plan.ask_rounds(goal), lambda ask: people.hear(ask, people.numbers()))
+    replayed = replay(plan.ask_rounds(goal), [stored(estimate) for estimate in estimates])
     assert [estimate.ask.text() for estimate in replayed.estimates] == [estimate.ask.text() for estimate in estimates]
-    assert replayed.learnt is not None
-    assert (replayed.learnt.texts, replayed.learnt.values.tolist()) == (result.texts, result.values.tolist())
+    assert replayed.result is not None
+    assert (replayed.result.texts, replayed.result.values.tolist()) == (result.texts, result.values.tolist())
 
 
 def test_rounds_go_on_by_as_many_symbols_as_fit():
@@ -241,4 +241,4 @@ def test_people_who_are_not_needed_are_asked_in_the_end(monkeypatch):
 )
 def test_what_is_refused(settings, goal, message):
     with pytest.raises(MisuseError, match=f"^{message}"):
-        Prefixes(**settings).check(Wanted(**{"items": 0, "top": 4, "epsilon": Fraction(1)} | goal))
+        Prefixes(**settings).check(StudyGoal(**{"items": 0, "top": 4, "epsilon": Fraction(1)} | goal))

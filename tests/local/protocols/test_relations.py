@@ -26,7 +26,7 @@ from discreet.local.estimation import (
 from discreet.local.estimation._spectral import reach
 from discreet.local.protocols import RelationMiner, RelationsFull
 from discreet.local.protocols.svd_fo import SVDFO
-from discreet.local.study import Wanted, simulate
+from discreet.local.study import StudyGoal, simulate
 from discreet_lab.measure.noise_free import learn_without_noise
 
 WEIGHTS = st.lists(st.integers(-9, 9), min_size=4, max_size=4).map(lambda weights: np.array(weights, np.int64))
@@ -100,7 +100,7 @@ class TestFixedPoint:
             )
             for rounds in (1, 5)
         )
-        assert result_of_one_round.kept[:12] == result_of_five_rounds.kept[:12]
+        assert result_of_one_round.selected[:12] == result_of_five_rounds.selected[:12]
 
     def test_without_noise_the_corrected_form_has_the_truth(self):
         result = learn_without_noise(
@@ -217,7 +217,7 @@ class TestFull:
         )
         assert result.related is not None
         assert {*result.related.first} == {(3,), (4,), (5,)}
-        assert len(result.kept) == 12
+        assert len(result.selected) == 12
 
     def test_every_entry_is_asked_of_other_people(self, figure):
         outcome = simulate(figure, "relations-full", top=6, epsilon=4, seed=1, settings={"items": 6, "support": 12})
@@ -226,7 +226,7 @@ class TestFull:
 
     def test_too_many_items(self):
         with pytest.raises(MisuseError) as refused:
-            RelationsFull(items=200).check(Wanted(items=500, top=5, epsilon=Fraction(1)))
+            RelationsFull(items=200).check(StudyGoal(items=500, top=5, epsilon=Fraction(1)))
         assert str(refused.value) == "relations-full relates up to 128 items; 200 were given."
 
 
@@ -300,7 +300,7 @@ class TestCascade:
         assert chained[0].confidence == pytest.approx(1 / 3, abs=0.1)
 
 
-GOAL = Wanted(items=100, top=5, epsilon=Fraction(1))
+GOAL = StudyGoal(items=100, top=5, epsilon=Fraction(1))
 REFUSED = [
     (RelationMiner(items=1), "relations relates 2 to 256 items; 1 were given."),
     (RelationMiner(support=0), "support is a number of relations, 1 or more; 0 was given."),

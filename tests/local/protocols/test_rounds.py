@@ -18,18 +18,18 @@ from discreet.local.study import (
     Ask,
     CandidateEstimates,
     CandidateList,
+    CandidateQuestion,
     Estimate,
-    HowMany,
     Partition,
+    PeopleGroup,
+    SizeQuestion,
     SizesRound,
-    Which,
-    Who,
     converse,
     estimate_candidates,
 )
 
 NINE = Fraction(9, 10)
-EVERYONE = Who(0, WORD)
+EVERYONE = PeopleGroup(0, WORD)
 
 
 def sizes(*fractions: float) -> SizesRound:
@@ -43,7 +43,7 @@ def exactly(ask: Ask, frequencies: list[float], people: int) -> Estimate:
     return Estimate(ask, people, np.array(expected_supports, np.int64))
 
 
-def round_of(question: HowMany, frequencies: list[float], people: int = 10**9, oracle: str = "olh") -> Estimate:
+def round_of(question: SizeQuestion, frequencies: list[float], people: int = 10**9, oracle: str = "olh") -> Estimate:
     return exactly(Ask.of("how many", EVERYONE, question, oracle, Fraction(1)), frequencies, people)
 
 
@@ -110,7 +110,9 @@ class TestPadding:
 class TestSizes:
     def test_one_lucky_draw_far_over_the_padding_does_not_scale_everything_up(self):
         """Nine standard deviations at size 2, and 3.8 at size 40: noise has that in one of 200 runs."""
-        ask = Ask.of("how many", Who(0, WORD), HowMany.up_to(CandidateList(items=64), 64), "olh", Fraction(1))
+        ask = Ask.of(
+            "how many", PeopleGroup(0, WORD), SizeQuestion.up_to(CandidateList(items=64), 64), "olh", Fraction(1)
+        )
         people = 100_000
         deviation = sqrt(ask.oracle.variance(0.0, people))
         fractions = [0.0] * 65
@@ -126,7 +128,7 @@ class TestSizes:
 
     def test_threshold_is_of_the_group_and_of_its_oracle(self):
         """A8: F^-1(1 - 0.05 / 2k) standard deviations of this round's own noise; the first value is not a size."""
-        question = HowMany.up_to(self.CANDIDATES, 6)
+        question = SizeQuestion.up_to(self.CANDIDATES, 6)
         for oracle in ("olh", "subset"):
             for people in (5_000, 500_000):
                 ask = Ask.of("how many", EVERYONE, question, oracle, Fraction(1))
@@ -136,7 +138,7 @@ class TestSizes:
 
     def test_the_print_on_T10I4D100K(self):
         """A8: the threshold is 2.9 % of a group of 50,000 at epsilon 1 and k = 64, and 9 % of one of 5,000."""
-        question = HowMany.up_to(CandidateList(items=128), 128)
+        question = SizeQuestion.up_to(CandidateList(items=128), 128)
         oracle = Ask.of("how many", EVERYONE, question, "olh", Fraction(1)).oracle
         threshold = [
             NormalDist().inv_cdf(1 - 0.05 / 128) * sqrt(oracle.variance(0.0, person_count))
@@ -145,11 +147,11 @@ class TestSizes:
         assert threshold == pytest.approx([0.029, 0.09], rel=0.03)
 
     def test_sizes_begin_at_one(self):
-        estimate = round_of(HowMany.up_to(self.CANDIDATES, 6), [0.5, 0.3, 0.2, 0, 0, 0, 0])
+        estimate = round_of(SizeQuestion.up_to(self.CANDIDATES, 6), [0.5, 0.3, 0.2, 0, 0, 0, 0])
         assert SizesRound.of(estimate).fractions == pytest.approx([0.3, 0.2, 0, 0, 0, 0], abs=1e-6)
 
     def test_bins_are_spread_over_their_sizes(self):
-        question = HowMany(CandidateList(items=12), (0, 1, 2, 8, 11))
+        question = SizeQuestion(CandidateList(items=12), (0, 1, 2, 8, 11))
         kept_fractions = SizesRound.of(round_of(question, [0.1, 0.2, 0.3, 0.15, 0.25]), "bins").fractions
         assert len(kept_fractions) == 12
         assert [
@@ -163,14 +165,14 @@ class TestSizes:
     def test_the_last_of_all_bins_is_open(self):
         """Its sizes go on to all candidates, by the law that fits."""
         kept_fractions = SizesRound.of(
-            round_of(HowMany(CandidateList(items=900), BINS[:14]), [0.5, *[0.0] * 12, 0.5]), "bins"
+            round_of(SizeQuestion(CandidateList(items=900), BINS[:14]), [0.5, *[0.0] * 12, 0.5]), "bins"
         ).fractions
         assert (len(kept_fractions), kept_fractions[64:].sum()) == (900, pytest.approx(0.5, abs=1e-4))
 
     @pytest.mark.parametrize("far_size", [65, 520, 1040])
     def test_a_lucky_bin_far_out_is_not_believed(self, far_size):
         """Three standard deviations in one bin of twenty: noise has that in one of forty runs."""
-        question = HowMany(CandidateList(items=2016), BINS)
+        question = SizeQuestion(CandidateList(items=2016), BINS)
         ask = Ask.of("how many", EVERYONE, question, "subset", Fraction(1))
         people = 30_000
         deviation = sqrt(ask.oracle.variance(0.0, people))
@@ -193,7 +195,7 @@ class TestSizes:
     def test_a_bin_that_stands_far_out_of_the_noise_is_believed(self):
         """A fifth of the people hold thirty; no law of few numbers has that beside halves."""
         bins = BINS[:12]
-        ask = Ask.of("how many", EVERYONE, HowMany(CandidateList(items=40), bins), "subset", Fraction(1))
+        ask = Ask.of("how many", EVERYONE, SizeQuestion(CandidateList(items=40), bins), "subset", Fraction(1))
         shares = [0.8 * share for share in self.halves(bins, 41)]
         shares[bins.index(29)] += 0.2
         kept_fractions = SizesRound.of(exactly(ask, shares, 1_000_000), "bins").fractions
@@ -202,7 +204,7 @@ class TestSizes:
     @pytest.mark.parametrize("people", [0, 1, 20])
     def test_hardly_anyone_scales_nothing_up_by_much(self, people):
         """Whatever noise makes of the bins, which go on to 2,016; fixed seeds."""
-        ask = Ask.of("how many", EVERYONE, HowMany(CandidateList(items=2016), BINS), "subset", Fraction(1))
+        ask = Ask.of("how many", EVERYONE, SizeQuestion(CandidateList(items=2016), BINS), "subset", Fraction(1))
         for seed in range(20):
             counts = np.random.default_rng(seed).binomial(people, 0.3, len(BINS))
             sizes_round = SizesRound.of(Estimate(ask, people, counts), "bins")
@@ -211,12 +213,12 @@ class TestSizes:
 
     def test_bins_of_one_each_are_bins_all_the_same(self):
         """Seven candidates in bins 0 to 6: the last bin has those who hold six or seven."""
-        estimate = round_of(HowMany(CandidateList(items=7), (0, 1, 2, 3, 4, 5, 6)), [*[0.0] * 6, 1.0])
+        estimate = round_of(SizeQuestion(CandidateList(items=7), (0, 1, 2, 3, 4, 5, 6)), [*[0.0] * 6, 1.0])
         assert len(SizesRound.of(estimate, "bins").fractions) == 7
         assert len(SizesRound.of(estimate).fractions) == 6
 
     def test_another_question(self):
-        ask = Ask.of("which", EVERYONE, Which(self.CANDIDATES), "olh", Fraction(1))
+        ask = Ask.of("which", EVERYONE, CandidateQuestion(self.CANDIDATES), "olh", Fraction(1))
         with pytest.raises(MisuseError) as error:
             SizesRound.of(exactly(ask, [0.0] * 6, 100))
         assert str(error.value) == "Sizes are learnt from a round that asks how many."

@@ -15,19 +15,19 @@ from discreet.local.study import (
     Ask,
     CandidateList,
     Estimate,
-    HowMany,
-    Learnt,
+    PeopleGroup,
+    ProtocolResult,
     SimulatedPeople,
+    SizeQuestion,
     SizesRound,
-    Wanted,
-    Who,
+    StudyGoal,
     converse,
 )
 from discreet.registry import protocol, protocols
 from discreet.registry._settings import parse_value
 from discreet_lab.data.datasets import load, path
 
-GOAL = Wanted(items=40, top=3, epsilon=Fraction(2))
+GOAL = StudyGoal(items=40, top=3, epsilon=Fraction(2))
 
 
 def nothing(ask: Ask) -> Estimate:
@@ -35,12 +35,15 @@ def nothing(ask: Ask) -> Estimate:
     return Estimate(ask, 0, np.zeros(ask.question.values, np.int64))
 
 
-def run_rounds(name: str, goal: Wanted = GOAL, **settings) -> tuple[Learnt, list[tuple[str, Fraction, int, str]]]:
+def run_rounds(
+    name: str, goal: StudyGoal = GOAL, **settings
+) -> tuple[ProtocolResult, list[tuple[str, Fraction, int, str]]]:
     """Return the rounds: name, share of the people, values, oracle."""
-    result, estimates = converse(protocol(name, settings).talk(goal), nothing)
+    result, estimates = converse(protocol(name, settings).ask_rounds(goal), nothing)
     rounds = [estimate.ask for estimate in estimates]
     share = [
-        Fraction(asked_round.who.stop - asked_round.who.start, WORD).limit_denominator(1000) for asked_round in rounds
+        Fraction(asked_round.group.stop - asked_round.group.start, WORD).limit_denominator(1000)
+        for asked_round in rounds
     ]
     return result, [
         (asked_round.name, part, asked_round.question.values, asked_round.oracle.name)
@@ -78,7 +81,7 @@ def test_better():
 @pytest.mark.parametrize("items", [1, 5, 6])
 def test_no_pruning_where_there_is_nothing_to_prune(items):
     """The people who would have pruned answer for the candidates; sizes go up to all of them (A7)."""
-    _, rounds = run_rounds("svim", Wanted(items=items, top=3, epsilon=Fraction(2)))
+    _, rounds = run_rounds("svim", StudyGoal(items=items, top=3, epsilon=Fraction(2)))
     assert [(name, share, values) for name, share, values, _ in rounds] == [
         ("how many candidates", Fraction(1, 5), items + 1),
         ("which candidates", Fraction(4, 5), items),
@@ -86,7 +89,7 @@ def test_no_pruning_where_there_is_nothing_to_prune(items):
 
 
 def test_sizes_of_many_candidates_that_were_not_pruned_go_up_to_all_of_them():
-    _, rounds = run_rounds("svim", Wanted(items=150, top=75, epsilon=Fraction(2)))
+    _, rounds = run_rounds("svim", StudyGoal(items=150, top=75, epsilon=Fraction(2)))
     assert rounds[0][2] == 151
 
 
@@ -101,7 +104,7 @@ def test_everyone_is_asked_once_for_all_protocols():
     for name in protocols():
         plan = protocol(name)
         plan.check(GOAL)
-        _, estimates = converse(plan.talk(GOAL), nothing)
+        _, estimates = converse(plan.ask_rounds(GOAL), nothing)
         assert all(estimate.ask.oracle.epsilon == GOAL.epsilon for estimate in estimates), name
 
 
@@ -124,7 +127,7 @@ def test_the_size_of_baskets_on_T10I4D100K():
     sizes_of_people = np.diff(candidates.answers(baskets, np.arange(len(baskets)))[0])
     counts = np.bincount(sizes_of_people, minlength=129)[1:].astype(float)
     assert SizesRound(fractions=counts).padding("percentile", Fraction(9, 10)) == 7
-    ask = Ask.of("how many", Who(0, WORD // 2), HowMany.up_to(candidates, 128), "olh", Fraction(1))
+    ask = Ask.of("how many", PeopleGroup(0, WORD // 2), SizeQuestion.up_to(candidates, 128), "olh", Fraction(1))
     paddings = []
     for seed in range(10):
         crowd = SimulatedPeople(baskets=baskets, seed=seed, speed="aggregated")
@@ -226,7 +229,7 @@ class TestRefused:
 
     def test_itemsets(self):
         with pytest.raises(MisuseError) as error:
-            protocol("svim").check(Wanted(items=40, top=3, epsilon=Fraction(2), least=2))
+            protocol("svim").check(StudyGoal(items=40, top=3, epsilon=Fraction(2), least=2))
         assert str(error.value) == "svim finds single items: use svsm for patterns of two items or more."
 
     def test_a_protocol_there_is_not(self):

@@ -14,7 +14,7 @@ import discreet
 from discreet import MisuseError
 from discreet.local.device import WORD
 from discreet.local.protocols.svsm import guess_itemsets, longest_pattern, shrink_to_guess
-from discreet.local.study import Ask, Estimate, Wanted, converse, simulate
+from discreet.local.study import Ask, Estimate, StudyGoal, converse, simulate
 from discreet.registry import protocol
 from truthful import TABLE_1, led
 
@@ -112,10 +112,11 @@ class TestRounds:
         """A15: half for the items with 50, 10 and 40 % inside, then 10 % for sizes and 40 % for estimates, of all."""
         _, asks = led("svsm", TABLE_1, items=40)
         share = [
-            Fraction(asked_round.who.stop - asked_round.who.start, WORD).limit_denominator(1000) for asked_round in asks
+            Fraction(asked_round.group.stop - asked_round.group.start, WORD).limit_denominator(1000)
+            for asked_round in asks
         ]
         assert share == [Fraction(text) for text in ("1/4", "1/20", "1/5", "1/10", "2/5")]
-        assert asks[-1].who.stop == WORD
+        assert asks[-1].group.stop == WORD
 
     def test_sizes_of_itemsets_begin_at_zero_and_end_with_the_guess(self):
         """A7: also where there are fewer than 2k guesses."""
@@ -132,8 +133,8 @@ class TestRounds:
         def hear(ask: Ask) -> Estimate:
             return Estimate(ask, 0, np.zeros(ask.question.values, np.int64))
 
-        goal = Wanted(items=40, top=3, epsilon=Fraction(2))
-        result, estimates = converse(protocol("svsm").talk(goal), hear)
+        goal = StudyGoal(items=40, top=3, epsilon=Fraction(2))
+        result, estimates = converse(protocol("svsm").ask_rounds(goal), hear)
         assert [estimate.ask.name for estimate in estimates] == [
             "which items",
             "how many candidates",
@@ -162,7 +163,7 @@ class TestRanked:
         assert [len(items) for items in outcome_of_all.patterns.to_dict()] == [1, 1, 2, 1]
         assert all(len(items) > 1 for items in outcome_of_pairs.patterns.to_dict())
         assert next(iter(outcome_of_pairs.patterns.to_dict())) == frozenset("ab")
-        assert {1, 2} <= {len(items) for items in outcome_of_pairs.learnt.to_dict()}
+        assert {1, 2} <= {len(items) for items in outcome_of_pairs.all_patterns.to_dict()}
 
 
 class TestShrunk:

@@ -14,7 +14,7 @@ import discreet
 from discreet import Baskets, LimitError, MisuseError, Vocabulary
 from discreet.baskets import Segments, starts
 from discreet.exact import cumulative_rank, squared_error
-from discreet.local.device import chosen
+from discreet.local.device import draw_basket
 from discreet.local.study import (
     SeededWords,
     _device_baskets as device_baskets,
@@ -73,7 +73,9 @@ def test_the_simulator_draws_what_devices_draw(max_baskets):
     baskets = draw_baskets(receipts(people), 5, max_baskets)
     for number, person in enumerate(people):
         words = SeededWords(seed_of(5, "basket"), number)
-        assert baskets[number] == {NAMES[item] for item in chosen(person, max_baskets=max_baskets, take=words.take)}
+        assert baskets[number] == {
+            NAMES[item] for item in draw_basket(person, max_baskets=max_baskets, take=words.take)
+        }
     assert not baskets.has_receipts
     assert baskets.people == 200
 
@@ -196,7 +198,7 @@ def test_estimates_weigh_people_and_not_baskets():
     for max_baskets, counts in counts_by_cap.items():
         for seed in range(30):
             outcome = discreet.simulate(baskets, "svim", top=2, epsilon=4, seed=seed, max_baskets=max_baskets)
-            counts.append(outcome.learnt.to_dict().get(frozenset({"tea"}), 0))
+            counts.append(outcome.all_patterns.to_dict().get(frozenset({"tea"}), 0))
     for max_baskets, true_count in ((1, 4000), (30, 4000 / 30)):
         counts = np.array(counts_by_cap[max_baskets], float)
         assert (
@@ -211,7 +213,7 @@ def test_what_the_outcome_says():
         "Counts are of people. Each answered for one of their baskets, drawn at random, so everybody weighs the same, "
         "however many baskets they have. The unit of privacy is the person, with all their baskets."
     )
-    assert (outcome.people, outcome.patterns.unit, outcome.asked["max_baskets"]) == (500, "people", 1)
+    assert (outcome.people, outcome.patterns.unit, outcome.question["max_baskets"]) == (500, "people", 1)
     assert sum(line.people for line in outcome.rounds) == 500
     assert outcome.scores["normalised cumulative rank"] > 0
     outcome_of_several = discreet.simulate(baskets, top=3, epsilon=4, seed=1, max_baskets=4)
@@ -220,10 +222,10 @@ def test_what_the_outcome_says():
         "empty baskets added up to that number, and could draw one. 4 times a count estimates a number of baskets, of "
         "which a person has 4 at most. The unit of privacy is the person, with all their baskets."
     )
-    assert outcome_of_several.asked["max_baskets"] == 4
+    assert outcome_of_several.question["max_baskets"] == 4
     outcome_of_drawn = discreet.simulate(draw_baskets(baskets, 1), top=3, epsilon=4, seed=1)
     assert outcome_of_drawn.patterns.to_dict() == outcome.patterns.to_dict()
-    assert "max_baskets" not in outcome_of_drawn.asked
+    assert "max_baskets" not in outcome_of_drawn.question
 
 
 def test_scores_are_against_what_is_expected():

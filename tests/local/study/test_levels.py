@@ -13,7 +13,7 @@ from discreet import MisuseError
 from discreet.baskets import Baskets, Hierarchy, generalised, groceries, recode_baskets, resolve_public_items
 from discreet.local.study import (
     SimulatedPeople,
-    Wanted,
+    StudyGoal,
     converse,
     draw_baskets,
     expected_counts,
@@ -64,7 +64,7 @@ def test_no_item_is_answered_or_asked_about_with_one_above_it(name, epsilon):
     """At either epsilon: the hierarchy keeps them apart, not what is heard."""
     plan = protocol_of(name, None)
     mapped_baskets = map_baskets(SHOP, KNOWN_HIERARCHY, None, plan)
-    goal = Wanted(items=mapped_baskets.items, top=30, epsilon=Fraction(epsilon), lineage=mapped_baskets.lineage)
+    goal = StudyGoal(items=mapped_baskets.items, top=30, epsilon=Fraction(epsilon), lineage=mapped_baskets.lineage)
     crowd = SimulatedPeople(baskets=mapped_baskets, seed=3, speed="aggregated")
     numbers, asked_forms = crowd.numbers(), []
 
@@ -72,7 +72,7 @@ def test_no_item_is_answered_or_asked_about_with_one_above_it(name, epsilon):
         asked_forms.append(ask.form)
         return crowd.hear(ask, numbers)
 
-    result, _ = converse(plan.talk(goal), hear, reports=plan.reports, people=len(mapped_baskets))
+    result, _ = converse(plan.ask_rounds(goal), hear, reports=plan.reports, people=len(mapped_baskets))
     labels = list(mapped_baskets.vocabulary)
     assert len(result.itemsets) > 1
     assert not [itemset for itemset in result.itemsets if mixed([labels[item] for item in itemset])]
@@ -102,14 +102,14 @@ def test_a_large_epsilon_agrees_with_what_is_true(name, level):
     )
     true_counts = expected_counts(map_baskets(shop, KNOWN_HIERARCHY, level, protocol_of(name, None)), outcome.patterns)
     inside = (outcome.patterns.low - 1 <= true_counts) & (true_counts <= outcome.patterns.high + 1)
-    assert len(inside) >= min(24, len(outcome.learnt))
+    assert len(inside) >= min(24, len(outcome.all_patterns))
     assert inside.sum() >= 16 / 24 * len(inside)
     best_items = {
         frozenset(pattern.items)
         for pattern in discreet.mine(shop, top=8, hierarchy=KNOWN_HIERARCHY, level=level, lengths=(1, 1))
     }
     if name != "svsm":
-        singles = [frozenset(pattern.items) for pattern in outcome.learnt if len(pattern.items) == 1]
+        singles = [frozenset(pattern.items) for pattern in outcome.all_patterns if len(pattern.items) == 1]
         assert len(best_items & set(singles)) >= min(6, len(best_items))
 
 
@@ -195,8 +195,8 @@ def test_several_baskets_with_a_hierarchy():
     ]
     assert all(is_near)
     assert outcome.scores["F-score"] > 0.6
-    assert outcome.asked["max_baskets"] == 2
-    assert outcome.asked["hierarchy"] == len(KNOWN_HIERARCHY)
+    assert outcome.question["max_baskets"] == 2
+    assert outcome.question["hierarchy"] == len(KNOWN_HIERARCHY)
     assert outcome.notes[0].startswith("Counts are of people.")
 
 
@@ -211,8 +211,8 @@ def test_the_outcome_knows_levels(tmp_path):
     assert outcome.plot(level="category").svg != outcome.plot().svg
     assert outcome.rules(0.1).hierarchy is not None
     assert any("stand above others, as declared" in fact for fact in outcome.guarantee.public)
-    assert outcome.asked["hierarchy"] == len(KNOWN_HIERARCHY)
-    assert "level" not in outcome.asked
+    assert outcome.question["hierarchy"] == len(KNOWN_HIERARCHY)
+    assert "level" not in outcome.question
     for name in ("found.json", "found.parquet"):
         outcome.save(tmp_path / name)
         loaded = discreet.load(tmp_path / name)
@@ -225,7 +225,7 @@ def test_the_outcome_knows_levels(tmp_path):
     outcome_of_level = simulate(
         SHOP, "adept", top=5, epsilon=8, seed=2, hierarchy=KNOWN_HIERARCHY, level="category", speed="aggregated"
     )
-    assert outcome_of_level.asked["level"] == "category"
+    assert outcome_of_level.question["level"] == "category"
     assert "mixed" not in outcome_of_level.patterns.levels
 
 

@@ -12,15 +12,24 @@ import pytest
 import discreet
 from discreet.baskets import Baskets, Vocabulary, starts
 from discreet.errors import MisuseError
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.oracle_steps import oracles
-from discreet.local.study import Ask, CandidateList, Estimate, HowMany, LiarBounds, Wanted, Which, Who
+from discreet.local.study import (
+    Ask,
+    CandidateList,
+    CandidateQuestion,
+    Estimate,
+    LiarBounds,
+    PeopleGroup,
+    SizeQuestion,
+    StudyGoal,
+)
 from discreet.local.study._liars import liar_margins
 from discreet.registry import protocol
 from discreet.results import load, promise_lines
 from discreet_lab.measure.liars import Liars, select_targets, simulate_attack
 
-EVERYONE = Who(0, 1 << 32)
+EVERYONE = PeopleGroup(0, 1 << 32)
 PEOPLE, SHARE, HELD_SHARE = 20_000, Fraction(1, 10), 0.4
 RUNS = 120
 # An end misses in 1 of 40 runs at most: more than 12 of 120 are an accident in one of 20,000 tests.
@@ -38,12 +47,12 @@ def find_report(oracle, want: bool, *, holds: list[int]) -> np.ndarray:
     raise AssertionError
 
 
-def answered(holds_item: np.ndarray) -> Answered:
+def answered(holds_item: np.ndarray) -> SimulatedAnswers:
     """Return the answers of people who hold the marked values, a row each."""
     lines, values = np.nonzero(holds_item)
-    return Answered(
+    return SimulatedAnswers(
         offsets=starts(np.bincount(lines, minlength=len(holds_item))),
-        held=values.astype(np.int32),
+        values=values.astype(np.int32),
         people=np.arange(len(holds_item)),
     )
 
@@ -52,7 +61,7 @@ def answered(holds_item: np.ndarray) -> Answered:
 @pytest.mark.parametrize("name", ["olh", "wheel"])
 def test_the_truth_is_inside_with_published_seeds(name, lifting):
     """One in ten names the value with every seed, or never does: at most 4 of 30 ends miss, once in 4,000 tests."""
-    plain = Ask.of("which", EVERYONE, Which(CandidateList(items=3)), name, Fraction(2), pad=3)
+    plain = Ask.of("which", EVERYONE, CandidateQuestion(CandidateList(items=3)), name, Fraction(2), pad=3)
     ask = replace(plain, oracle=plain.frequencies.numbered(1024))
     oracle, liars, misses = ask.frequencies, int(SHARE * PEOPLE), {Fraction(1, 10**9): 0, SHARE: 0}
     for run in range(30):
@@ -60,7 +69,7 @@ def test_the_truth_is_inside_with_published_seeds(name, lifting):
         honest = generator.random((PEOPLE - liars, 3)) < (HELD_SHARE, 0.2, 0.2)
         seeds, values = generator.integers(0, 1024, liars).astype(np.uint32), np.arange(oracle.places)
         cells = {"seed": np.repeat(seeds, len(values)), oracle.place: np.tile(values, liars)}
-        names = oracle.named(cells, np.zeros(1, np.int64)).reshape(liars, -1)
+        names = oracle.match_values(cells, np.zeros(1, np.int64)).reshape(liars, -1)
         lies = {"seed": seeds, oracle.place: np.argmax(names == lifting, axis=1)}
         aggregate = oracle.adder.start()
         for columns in (oracle.reports(answered(honest), run), lies):
@@ -75,8 +84,8 @@ def test_the_truth_is_inside_with_published_seeds(name, lifting):
 
 def test_a_round_of_sizes_with_published_seeds_cuts_off_as_much():
     """What sizes say of a padding is about as sure as with fresh seeds, and not as where nothing is known."""
-    sizes = Ask.of("how many", EVERYONE, HowMany(CandidateList(items=30), tuple(range(11))), "olh", Fraction(2))
-    item_ask = Ask.of("which", EVERYONE, Which(CandidateList(items=30)), "olh", Fraction(2), pad=3)
+    sizes = Ask.of("how many", EVERYONE, SizeQuestion(CandidateList(items=30), tuple(range(11))), "olh", Fraction(2))
+    item_ask = Ask.of("which", EVERYONE, CandidateQuestion(CandidateList(items=30)), "olh", Fraction(2), pad=3)
     size_estimate = Estimate(item_ask, PEOPLE, np.full(30, PEOPLE // item_ask.frequencies.buckets))
     ends = []
     for ask in (sizes, replace(sizes, oracle=replace(sizes.frequencies, seeds=1024))):
@@ -89,7 +98,7 @@ def test_a_round_of_sizes_with_published_seeds_cuts_off_as_much():
 @pytest.mark.parametrize("name", LIVE)
 def test_the_truth_is_inside_whatever_liars_send(name, lifting):
     """One in ten sends the worst report there is: those who lift hold nothing, those who lower hold the value."""
-    ask = Ask.of("which", EVERYONE, Which(CandidateList(items=3)), name, Fraction(2), pad=3)
+    ask = Ask.of("which", EVERYONE, CandidateQuestion(CandidateList(items=3)), name, Fraction(2), pad=3)
     oracle, generator = ask.frequencies, np.random.default_rng(7)
     liars = int(SHARE * PEOPLE)
     lie = find_report(oracle, lifting, holds=[0] if lifting else [1])
@@ -111,8 +120,8 @@ def test_the_truth_is_inside_whatever_liars_send(name, lifting):
 def test_what_a_padding_cuts_off_is_allowed_for_though_sizes_are_lied_about(name):
     """The value is in the largest baskets alone, of which most is cut off; liars say that nobody has such."""
     candidates = CandidateList(items=6)
-    ask = Ask.of("which", EVERYONE, Which(candidates), name, Fraction(2), pad=2)
-    sizes = Ask.of("how many", EVERYONE, HowMany(candidates, (0, 1, 2, 3, 5)), "grr", Fraction(2))
+    ask = Ask.of("which", EVERYONE, CandidateQuestion(candidates), name, Fraction(2), pad=2)
+    sizes = Ask.of("how many", EVERYONE, SizeQuestion(candidates, (0, 1, 2, 3, 5)), "grr", Fraction(2))
     oracle, generator, liars, truth = ask.frequencies, np.random.default_rng(3), int(SHARE * PEOPLE), 0.3
     lie, size_lie = find_report(oracle, False, holds=[1]), find_report(sizes.frequencies, True, holds=[0])
     misses = unasked = 0
@@ -162,7 +171,7 @@ def outside(baskets: Baskets, patterns) -> int:
 def test_a_whole_conversation_with_crafted_reports(name):
     """Five in a hundred craft their reports, and nobody screens: as listed, counts are off, and intervals are not."""
     baskets, plan = crowd(), protocol(name)
-    goal = Wanted(items=baskets.items, top=12, epsilon=Fraction(2))
+    goal = StudyGoal(items=baskets.items, top=12, epsilon=Fraction(2))
     liars = Liars(share=0.05, targets=select_targets(baskets, first=30), attack="crafted", seed=1)
     # Liars draw their rounds as everybody does, so that some rounds have a few more of them than others.
     outcomes = {
@@ -176,7 +185,7 @@ def test_a_whole_conversation_with_crafted_reports(name):
 
 
 def test_what_no_round_asked_about_is_as_rare_as_its_rarest_part():
-    ask = Ask.of("which", EVERYONE, Which(CandidateList(items=2)), "grr", Fraction(1), pad=2)
+    ask = Ask.of("which", EVERYONE, CandidateQuestion(CandidateList(items=2)), "grr", Fraction(1), pad=2)
     estimate = Estimate(ask, 1000, np.array([900, 400]))
     bounds = LiarBounds([estimate], Fraction(1, 1000))
     assert bounds.itemset((0, 1)) == (0.0, pytest.approx(bounds.itemset((1,), 2)[1]))
@@ -204,7 +213,7 @@ def test_the_outcome_says_so_and_carries_it_into_files(tmp_path: Path):
     assert plain.to_dict() == outcome_without_liars.to_dict()
     widened = [discreet.simulate(crowd(5000), **question, assume_malicious=share) for share in ("1%", 0.01, "1/100")]
     assert len({str(outcome.to_dict()) for outcome in widened}) == 1
-    assert widened[0].asked["assume_malicious"] == "1%"
+    assert widened[0].question["assume_malicious"] == "1%"
     (note,) = [note for note in widened[0].notes if "liars" in note]
     assert "up to 1% of the reports of each round" in note
     assert "push some off" in note

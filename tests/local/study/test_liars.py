@@ -14,7 +14,7 @@ from discreet.exact import cumulative_rank, mine
 from discreet.local.estimation import BINS, FEW_BINS
 from discreet.local.oracle_steps import adaptive, error, honest_share, oracles
 from discreet.local.oracle_steps._choice import SIZE_LIARS, TARGETS
-from discreet.local.study import Wanted, size_bins
+from discreet.local.study import StudyGoal, size_bins
 from discreet.registry import protocol
 from discreet_lab.measure.liars import ATTACKS, Liars, craft_reports, select_targets, simulate_attack
 
@@ -38,7 +38,7 @@ def truth(baskets):
 
 
 def run(baskets, name, attack, share, *, screen, seed=1, **settings):
-    goal = Wanted(items=baskets.items, top=TOP, epsilon=Fraction(1))
+    goal = StudyGoal(items=baskets.items, top=TOP, epsilon=Fraction(1))
     liars = Liars(share=share, targets=select_targets(baskets), attack=attack, seed=seed)
     return simulate_attack(baskets, protocol(name, settings), goal, liars, seed=seed, screen=screen)
 
@@ -79,8 +79,8 @@ def test_whoever_screens_an_honest_study_sees_nothing(baskets):
     unscreened = discreet.simulate(baskets, top=TOP, epsilon=2, seed=3, screen=False)
     assert screened.patterns.to_dict() == unscreened.patterns.to_dict()
     assert all((line.left_out, line.alarms) == (0, ()) for line in screened.rounds)
-    assert (screened.asked["screen"], unscreened.asked["screen"]) == (True, False)
-    assert not discreet.simulate(baskets, top=TOP, epsilon=2, seed=3, speed="aggregated").asked["screen"]
+    assert (screened.question["screen"], unscreened.question["screen"]) == (True, False)
+    assert not discreet.simulate(baskets, top=TOP, epsilon=2, seed=3, speed="aggregated").question["screen"]
 
 
 @pytest.mark.statistical

@@ -16,15 +16,15 @@ from discreet.cli._groups import Writing
 from discreet.local import Protocol
 from discreet.local.study import (
     Ask,
+    CandidateQuestion,
     Estimate,
-    Items,
-    Learnt,
     Partition,
+    ProtocolResult,
     RelationEstimates,
+    RelationItems,
     Relations,
-    Talk,
-    Wanted,
-    Which,
+    RoundGenerator,
+    StudyGoal,
 )
 
 BASKETS = discreet.read([["tea", "milk"]] * 3000 + [["tea"]] * 1000)
@@ -41,12 +41,12 @@ class OneRelation(Protocol):
     summary: ClassVar[str] = "one relation"
     citation: ClassVar[str] = "none"
 
-    def check(self, goal: Wanted) -> None:
+    def check(self, goal: StudyGoal) -> None:
         """Refuse nothing."""
 
-    def talk(self, goal: Wanted) -> Talk:
+    def ask_rounds(self, goal: StudyGoal) -> RoundGenerator:
         """Ask once; what holds for the items is made up."""
-        question = Which(Relations(Items((0, 1), "together"), ((1, 0), (0, 1))))
+        question = CandidateQuestion(Relations(RelationItems((0, 1), "together"), ((1, 0), (0, 1))))
         estimate: Estimate = yield Ask.of("both", Partition().next(1), question, "grr", goal.epsilon, pad=2)
         sides = np.array([1.0, 0.75]), np.full(2, 1e-6)
         related = RelationEstimates(
@@ -58,7 +58,7 @@ class OneRelation(Protocol):
             first_variance=sides[1],
             second_values=sides[0][::-1],
         )
-        return Learnt(itemsets=((1,), (0,)), values=sides[0], variance=sides[1], related=related)
+        return ProtocolResult(itemsets=((1,), (0,)), values=sides[0], variance=sides[1], related=related)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from discreet.baskets import Baskets, Pairs, Sequences, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local import SPAN
 from discreet.local.device import find_values
-from discreet.local.study import FoldedProjection, HowMany, Items, Projection, Relations, Which
+from discreet.local.study import CandidateQuestion, FoldedProjection, Projection, RelationItems, Relations, SizeQuestion
 from discreet.local.study._pair_questions import round_to_grid
 from naive import relations as naive
 
@@ -86,20 +86,20 @@ class TestEveryKind:
     @given(world=people())
     def test_which_and_how_many(self, pair_kind, bonds, world):
         chains = [(0, 2), (2, 0), (5, 4), (9, 0)] + ([(0, 2, 4), (0, 2, 5), (2, 0, 4), (4, 5, 0)] if bonds else [])
-        relations = Relations(Items(ORDER, pair_kind, bonds), tuple(chains))
-        agree(Which(relations), pair_kind, world)
-        agree(HowMany(relations, (0, 1, 3)), pair_kind, world)
+        relations = Relations(RelationItems(ORDER, pair_kind, bonds), tuple(chains))
+        agree(CandidateQuestion(relations), pair_kind, world)
+        agree(SizeQuestion(relations, (0, 1, 3)), pair_kind, world)
 
     @given(world=people(), weights=st.lists(st.integers(-9, 9), min_size=16, max_size=16), reach=st.integers(0, 300))
     def test_projection(self, pair_kind, bonds, world, weights, reach):
-        items = Items(ORDER, pair_kind, bonds)
+        items = RelationItems(ORDER, pair_kind, bonds)
         left_weights, right_weights = tuple(weights[: len(items)]), tuple(weights[8 : 8 + len(items)])
         agree(Projection(items=items, left=left_weights, right=right_weights, low=-reach, high=reach), pair_kind, world)
 
     @given(world=people())
     def test_pairs_are_those_of_sets(self, pair_kind, bonds, world):
         baskets, events, given_pairs = world
-        items = Items(ORDER, pair_kind, bonds)
+        items = RelationItems(ORDER, pair_kind, bonds)
         offsets, codes = items.pairs(baskets, np.arange(len(events)))
         back = {rank: item for item, rank in items.rank.items()}
         for person, (start, stop) in enumerate(pairwise(offsets)):
@@ -131,9 +131,9 @@ def test_a_number_is_brought_to_the_nearest_point_and_clipped():
 
 
 REFUSED = [
-    (lambda: Items((0,), "together"), "Relations are between two items or more, all different."),
+    (lambda: RelationItems((0,), "together"), "Relations are between two items or more, all different."),
     (
-        lambda: Items((0, 1), "together", ((0, 5),)),
+        lambda: RelationItems((0, 1), "together", ((0, 5),)),
         "Bonds are pairs of two different items that are asked about, each named once.",
     ),
     (
@@ -157,11 +157,11 @@ REFUSED = [
         "A projection has one weight per item on both sides, and a range that is not upside down.",
     ),
     (
-        lambda: HowMany(Relations(THREE_ITEMS, ((0, 1),)), (1, 2)),
+        lambda: SizeQuestion(Relations(THREE_ITEMS, ((0, 1),)), (1, 2)),
         "The bins of a count begin at 0 and ascend, and there are two or more.",
     ),
 ]
-THREE_ITEMS = Items((0, 1, 2), "together", ((0, 1),))
+THREE_ITEMS = RelationItems((0, 1, 2), "together", ((0, 1),))
 
 
 @pytest.mark.parametrize(("make_question", "message"), REFUSED, ids=range(len(REFUSED)))

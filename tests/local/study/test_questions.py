@@ -13,7 +13,14 @@ import strategies
 from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local.device import find_values
-from discreet.local.study import CandidateList, CellQuestion, DeviceQuestion, HowMany, PrefixQuestion, Which
+from discreet.local.study import (
+    CandidateList,
+    CandidateQuestion,
+    CellQuestion,
+    DeviceQuestion,
+    PrefixQuestion,
+    SizeQuestion,
+)
 
 KNOWN_ITEMS = 9  # items the data have; questions name up to 12
 ROWS = strategies.rows(KNOWN_ITEMS, 8)
@@ -47,12 +54,12 @@ def agree(question: DeviceQuestion, rows: list[list[int]]) -> None:
 
 @given(CANDIDATES, ROWS)
 def test_which(candidates, rows):
-    agree(Which(candidates), rows)
+    agree(CandidateQuestion(candidates), rows)
 
 
 @given(CANDIDATES, ROWS, st.sets(st.integers(1, 12), min_size=1, max_size=5))
 def test_how_many(candidates, rows, bins):
-    agree(HowMany(candidates, (0, *sorted(bins))), rows)
+    agree(SizeQuestion(candidates, (0, *sorted(bins))), rows)
 
 
 @given(st.data(), ROWS)
@@ -72,7 +79,10 @@ def test_cells(order, cell_count, rows):
 
 def test_items_beyond_the_list_are_ignored():
     """A device may hold what the question does not know, and the data may lack what it asks about."""
-    for question in (Which(CandidateList(items=3)), HowMany.up_to(CandidateList(itemsets=((0,), (2, 11))), 2)):
+    for question in (
+        CandidateQuestion(CandidateList(items=3)),
+        SizeQuestion.up_to(CandidateList(itemsets=((0,), (2, 11))), 2),
+    ):
         inside = find_values(question.form(), [0, 2])
         assert find_values(question.form(), [-4, 0, 2, 10, 99]) == inside
         agree(question, [[0, 2, 8], [], [8]])
@@ -80,14 +90,14 @@ def test_items_beyond_the_list_are_ignored():
 
 def test_the_empty_handed_have_an_answer_to_a_count():
     """A7: sizes begin at 0, and whoever holds nothing says so."""
-    question = HowMany.up_to(CandidateList(items=6), 6)
+    question = SizeQuestion.up_to(CandidateList(items=6), 6)
     assert question.values == 7
     assert find_values(question.form(), []) == [0]
     agree(question, [[], [0, 1, 2, 3, 4, 5]])
 
 
 def test_the_last_bin_takes_the_rest():
-    question = HowMany(CandidateList(items=9), (0, 1, 4))
+    question = SizeQuestion(CandidateList(items=9), (0, 1, 4))
     assert [find_values(question.form(), range(value_count)) for value_count in (0, 1, 3, 4, 9)] == [
         [0],
         [1],
@@ -119,26 +129,26 @@ TWICE = "The order and the prefixes of a question name nothing twice, and there 
         (CandidateList, {"items": 2, "itemsets": ((0,),)}, NUMBER_OR_LIST),
         (CandidateList, {"itemsets": ((0,), (0,))}, DIFFERENT),
         (CandidateList, {"itemsets": ((),)}, DIFFERENT),
-        (HowMany, {"of": CandidateList(items=3), "bins": (0,)}, BINS),
-        (HowMany, {"of": CandidateList(items=3), "bins": (1, 2)}, BINS),
-        (HowMany, {"of": CandidateList(items=3), "bins": (0, 2, 2)}, BINS),
-        (PrefixQuestion, {"order": (1, 1), "of": ((1,),)}, TWICE),
-        (PrefixQuestion, {"order": (1, 2), "of": ()}, TWICE),
-        (PrefixQuestion, {"order": (), "of": ((),), "length": 0}, "A prefix has one item or more; 0 was given."),
-        (PrefixQuestion, {"order": (1, 2), "of": ((1,), (1,))}, TWICE),
+        (SizeQuestion, {"candidates": CandidateList(items=3), "bins": (0,)}, BINS),
+        (SizeQuestion, {"candidates": CandidateList(items=3), "bins": (1, 2)}, BINS),
+        (SizeQuestion, {"candidates": CandidateList(items=3), "bins": (0, 2, 2)}, BINS),
+        (PrefixQuestion, {"order": (1, 1), "prefixes": ((1,),)}, TWICE),
+        (PrefixQuestion, {"order": (1, 2), "prefixes": ()}, TWICE),
+        (PrefixQuestion, {"order": (), "prefixes": ((),), "length": 0}, "A prefix has one item or more; 0 was given."),
+        (PrefixQuestion, {"order": (1, 2), "prefixes": ((1,), (1,))}, TWICE),
         (
             PrefixQuestion,
-            {"order": (1, 2), "of": ((2, 1),), "length": 2},
+            {"order": (1, 2), "prefixes": ((2, 1),), "length": 2},
             "A prefix is 2 items of the order, in its order; (2, 1) is not.",
         ),
         (
             PrefixQuestion,
-            {"order": (1, 2), "of": ((3,),)},
+            {"order": (1, 2), "prefixes": ((3,),)},
             "A prefix is 1 items of the order, in its order; (3,) is not.",
         ),
-        (CellQuestion, {"of": ()}, CELLS),
-        (CellQuestion, {"of": (3, 3)}, CELLS),
-        (CellQuestion, {"of": tuple(range(17))}, CELLS),
+        (CellQuestion, {"items": ()}, CELLS),
+        (CellQuestion, {"items": (3, 3)}, CELLS),
+        (CellQuestion, {"items": tuple(range(17))}, CELLS),
     ],
     ids=str,
 )

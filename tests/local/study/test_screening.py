@@ -11,10 +11,19 @@ from math import comb
 import numpy as np
 import pytest
 
-from discreet.local import Answered, Oracle, client
+from discreet.local import Oracle, SimulatedAnswers, client
 from discreet.local.oracle_steps import _hashing as hashing, oracles
 from discreet.local.oracle_steps._hashing import windows_met
-from discreet.local.study import Ask, CandidateList, Which, Who, count_pairs, screen_reports, sum_reports, tail_margin
+from discreet.local.study import (
+    Ask,
+    CandidateList,
+    CandidateQuestion,
+    PeopleGroup,
+    count_pairs,
+    screen_reports,
+    sum_reports,
+    tail_margin,
+)
 from discreet.local.study._collect import collect
 from discreet.local.study._screening import FALSE_ALARM, WATCHED, Alarm, Screen, count_named_pairs
 from discreet_lab.measure.liars import craft_reports
@@ -30,15 +39,15 @@ def people(rows, person_count, begin=0):
     chosen_rows = [rows[position % len(rows)] for position in range(person_count)]
     offsets = np.cumsum([0, *map(len, chosen_rows)]).astype(np.int64)
     held_values = np.array([value for row in chosen_rows for value in row], np.int32)
-    return Answered(offsets=offsets, held=held_values, people=np.arange(begin, begin + person_count))
+    return SimulatedAnswers(offsets=offsets, values=held_values, people=np.arange(begin, begin + person_count))
 
 
 def chances(oracle, basket):
     """Return every report of a device with a basket, its probability, and which values it names."""
     exact = law(oracle.form, basket)
-    batch = oracle.codec.read([json.loads(text) for text in exact])
+    batch = oracle.codec.read_reports([json.loads(text) for text in exact])
     assert not batch.refused
-    return list(exact.values()), oracle.named(batch.columns, np.arange(oracle.size))
+    return list(exact.values()), oracle.match_values(batch.columns, np.arange(oracle.size))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +103,7 @@ def test_hashed_values_come_together_as_if_hashes_were_random(name, held_values)
     """All 45 pairs of ten values within 5 deviations of one of the ways: by chance once in 7,000 for all nine cases."""
     oracle = oracles()[name].make(Fraction(1), 10, pad=2)
     person_count = 60_000
-    is_named = oracle.named(oracle.reports(people([held_values], person_count), 3), np.arange(10))
+    is_named = oracle.match_values(oracle.reports(people([held_values], person_count), 3), np.arange(10))
     counts = count_named_pairs(is_named)
     for left_value, right_value in combinations(range(10), 2):
         # One value of two that are held is sampled half of the time: then it is between two of the ways.
@@ -111,9 +120,9 @@ def test_named_values_add_up_to_supports(name):
     oracle = oracles()[name].make(Fraction(1), 37, pad=2)
     columns = oracle.reports(people([[], [3], [3, 36]], 300), 5)
     values = np.array([0, 3, 9, 36])
-    assert oracle.named(columns, values).sum(0).tolist() == oracle.supports(columns)[values].tolist()
+    assert oracle.match_values(columns, values).sum(0).tolist() == oracle.supports(columns)[values].tolist()
     # The quick ways name what adding every report up by itself names.
-    assert (oracle.named(columns, values) == Oracle.named(oracle, columns, values)).all()
+    assert (oracle.match_values(columns, values) == Oracle.match_values(oracle, columns, values)).all()
 
 
 HONEST = {
@@ -208,7 +217,7 @@ def test_values_are_looked_at_as_far_as_a_table_has_room():
     oracle.adder.add(aggregate, honest)
     oracle.adder.add(aggregate, lies)
     watched = np.arange(256)
-    shared_counts, variance = oracle.adder.read(aggregate).table.shared(watched)
+    shared_counts, variance = oracle.adder.read_aggregate(aggregate).table.estimate_pair_excess(watched)
     looked_at = np.flatnonzero(variance.sum(0))
     assert 64 < len(looked_at) <= 96
     assert set(targets) <= set(looked_at.tolist())
@@ -336,13 +345,15 @@ def test_memory_does_not_grow_with_the_reports():
 def test_a_round_without_reports_and_a_round_of_one_value():
     for name in LIVE:
         oracle = oracles()[name].make(Fraction(1), 1, pad=1)
-        screened = screen_reports(oracle, lambda oracle=oracle: [oracle.codec.read([]).columns])
+        screened = screen_reports(oracle, lambda oracle=oracle: [oracle.codec.read_reports([]).columns])
         assert (screened.people, screened.supports.tolist(), screened.alarms) == (0, [0], ())
 
 
 def test_a_collector_screens_the_bytes_that_were_sent():
     """Places are among all that were sent, the unreadable ones too."""
-    ask = Ask.of("which", Who(0, 2**32), Which(CandidateList(items=300)), "privset", Fraction(1), pad=3)
+    ask = Ask.of(
+        "which", PeopleGroup(0, 2**32), CandidateQuestion(CandidateList(items=300)), "privset", Fraction(1), pad=3
+    )
     oracle = ask.frequencies
     honest = [client(ask.form, [1], max_epsilon=1) for _ in range(1500)]
     lie = {"values": sorted([*range(100, 110), *range(oracle.many - 10)])}
@@ -359,7 +370,7 @@ def test_a_collector_screens_the_bytes_that_were_sent():
 def test_windows_are_met_as_kernels_count_them():
     oracle = oracles()["wheel"].make(Fraction(1), 50, pad=2)
     columns = oracle.reports(people([[1, 2]], 200), 2)
-    met = windows_met(columns["first"], columns["second"], *oracle.find_fresh_windows(columns), np.arange(50))
+    met = windows_met(columns["first"], columns["second"], *oracle.find_windows(columns), np.arange(50))
     assert met.sum(0).tolist() == oracle.supports(columns).tolist()
 
 
@@ -378,7 +389,7 @@ def test_any_number_of_threads_counts_the_same(name, chunk_count, monkeypatch):
     monkeypatch.setenv("DISCREET_THREADS", chunk_count)
     monkeypatch.setattr(hashing, "_BLOCK_REPORTS", 100)
     monkeypatch.setattr(hashing, "_BLOCK_HASHES", 512)
-    is_named = oracle.named(columns, np.arange(100))
+    is_named = oracle.match_values(columns, np.arange(100))
     assert oracle.supports(columns).tolist() == supports_by_report.sum((0, 1)).tolist()
     assert (is_named == (supports_by_report[:, 0] > 0)).all()
     assert count_named_pairs(is_named).tolist() == (is_named.T.astype(int) @ is_named.astype(int)).tolist()

@@ -20,12 +20,12 @@ from discreet.local.device import WORD
 from discreet.local.study import (
     Ask,
     CandidateList,
+    CandidateQuestion,
     Estimate,
-    HowMany,
-    Learnt,
+    PeopleGroup,
+    ProtocolResult,
     SimulatedPeople,
-    Which,
-    Who,
+    SizeQuestion,
     build_patterns,
     simulate,
 )
@@ -72,7 +72,9 @@ def test_the_same_seed_gives_the_same_outcome(name, speed, baskets, monkeypatch)
 def test_two_speeds_agree_in_distribution(oracle, pad, baskets):
     """Means and variances of supports over 40 runs each; an alarm at 5 standard errors is false once in 10^5 cases."""
     part = Baskets(baskets.offsets[:801], baskets.codes[: baskets.offsets[800]], baskets.vocabulary)
-    ask = Ask.of("which", Who(0, WORD), Which(CandidateList(items=12)), oracle, Fraction(1), pad=pad)
+    ask = Ask.of(
+        "which", PeopleGroup(0, WORD), CandidateQuestion(CandidateList(items=12)), oracle, Fraction(1), pad=pad
+    )
     runs = 40
 
     def supports(speed) -> np.ndarray:
@@ -110,7 +112,7 @@ def test_many_people_are_asked_with_published_seeds_at_both_speeds():
 
 def test_sums_over_very_many_items_are_drawn_once_for_as_many_people(baskets):
     """Otherwise drawing would cost people × items; reports that are made come in blocks that stay in a cache."""
-    ask = Ask.of("", Who(0, 1 << 32), Which(CandidateList(100_000)), "olh", Fraction(1))
+    ask = Ask.of("", PeopleGroup(0, 1 << 32), CandidateQuestion(CandidateList(100_000)), "olh", Fraction(1))
     published = replace(ask, oracle=replace(ask.frequencies, seeds=1024))
     for speed, person_count in (("person", 1 << 15), ("aggregated", 100_000)):
         crowd = SimulatedPeople(baskets=baskets, seed=1, speed=speed)
@@ -147,7 +149,7 @@ def test_what_the_outcome_says(baskets):
     ]
     assert sum(line.people for line in outcome.rounds) == len(baskets)  # the empty-handed too (A7, X3)
     expected_question = {"top": 5, "least": 1, "epsilon": "1/2", "seed": 1, "speed": "person", "screen": True}
-    assert dict(outcome.asked) == expected_question
+    assert dict(outcome.question) == expected_question
     assert outcome.settings["shares"] == ("0.5", "0.1", "0.4")
     assert outcome.simulated
     assert (len(outcome), outcome.people) == (5, len(baskets))
@@ -158,7 +160,7 @@ def test_what_the_outcome_says(baskets):
         "normalised cumulative rank, 2 items or more",
         "F-score, 2 items or more",
     }
-    longer, truth = outcome.learnt.where(lengths=(2, None))[:5], discreet.mine(baskets, top=5, lengths=(2, None))
+    longer, truth = outcome.all_patterns.where(lengths=(2, None))[:5], discreet.mine(baskets, top=5, lengths=(2, None))
     rank = cumulative_rank(longer, truth, top=5)
     assert outcome.scores["normalised cumulative rank, 2 items or more"] == rank  # A12
     assert set(simulate(baskets, "svsm", top=5, epsilon=1, seed=1, score=True, least=2).scores) == {
@@ -210,9 +212,9 @@ class TestOddData:
 
     def test_a_round_without_people_says_nothing(self):
         """Even where one report alone would say nearly everything."""
-        ask = Ask.of("any", Who(0, WORD), Which(CandidateList(items=3)), "grr", Fraction(20))
+        ask = Ask.of("any", PeopleGroup(0, WORD), CandidateQuestion(CandidateList(items=3)), "grr", Fraction(20))
         nobody = Estimate(ask, 0, np.zeros(3, np.int64))
-        result = Learnt(itemsets=((0,), (1,), (2,)), values=nobody.values, variance=nobody.variance)
+        result = ProtocolResult(itemsets=((0,), (1,), (2,)), values=nobody.values, variance=nobody.variance)
         patterns = build_patterns(result, Vocabulary(list("abc")), 9)
         assert (patterns.low.tolist(), patterns.high.tolist()) == ([0] * 3, [9] * 3)
 
@@ -231,8 +233,8 @@ class TestOddData:
         """A7: sizes begin at 0, so nobody is silent."""
         empty = Baskets(np.zeros(301, np.int64), np.empty(0, np.int32), Vocabulary(list("abcdef")))
         crowd = SimulatedPeople(baskets=empty, seed=1, speed="person")
-        for question in (HowMany.up_to(CandidateList(items=6), 6), Which(CandidateList(items=6))):
-            ask = Ask.of("any", Who(0, WORD), question, "grr", Fraction(20))
+        for question in (SizeQuestion.up_to(CandidateList(items=6), 6), CandidateQuestion(CandidateList(items=6))):
+            ask = Ask.of("any", PeopleGroup(0, WORD), question, "grr", Fraction(20))
             estimate = crowd.hear(ask, crowd.numbers())
             assert estimate.people == 300
             assert estimate.supports.tolist() == ([300, *[0] * 6] if question.single else [0] * 6)

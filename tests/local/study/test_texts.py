@@ -13,7 +13,7 @@ from discreet.baskets import Baskets, Vocabulary
 from discreet.errors import MisuseError
 from discreet.local.device import END, find_values
 from discreet.local.device._answering import number_texts
-from discreet.local.study import CandidateList, HowMany, TextNumbers, Which, _texts as texts
+from discreet.local.study import CandidateList, CandidateQuestion, SizeQuestion, TextNumbers, _texts as texts
 from discreet.local.study._texts import symbols_of
 from naive import wire
 
@@ -48,8 +48,8 @@ def baskets_of(rows: list[list[str]]) -> Baskets:
 def test_everyone_answers_as_their_device_does(text_numbers, rows):
     baskets, people = baskets_of(rows), np.arange(len(rows))[::-1].copy()
     for question in (
-        Which(CandidateList(len(text_numbers), texts=text_numbers)),
-        HowMany.up_to(CandidateList(len(text_numbers), texts=text_numbers), 2),
+        CandidateQuestion(CandidateList(len(text_numbers), texts=text_numbers)),
+        SizeQuestion.up_to(CandidateList(len(text_numbers), texts=text_numbers), 2),
     ):
         offsets, values = question.answers(baskets, people)
         form = question.form()
@@ -62,7 +62,7 @@ def test_everyone_answers_as_their_device_does(text_numbers, rows):
 @given(ROWS)
 def test_itemsets_of_texts(rows):
     text_numbers = TextNumbers.whole(("a", "ab", "b"), ALPHABET, 6)
-    question = Which(CandidateList(itemsets=((0,), (0, 2), (0, 1, 2)), texts=text_numbers))
+    question = CandidateQuestion(CandidateList(itemsets=((0,), (0, 2), (0, 1, 2)), texts=text_numbers))
     offsets, values = question.answers(baskets_of(rows), np.arange(len(rows)))
     assert [values[a:b].tolist() for a, b in pairwise(offsets)] == [find_values(question.form(), row) for row in rows]
 

@@ -52,14 +52,16 @@ def naive(rows, key: bytes) -> list[int]:
 
 
 def likeness(recorded_rows, current_rows, key: bytes = KEY) -> str:
-    return HashedRows.of(current_rows, key).likeness(HashedRows.of(recorded_rows, key).fingerprint())
+    return HashedRows.hash_baskets(current_rows, key).likeness(
+        HashedRows.hash_baskets(recorded_rows, key).fingerprint()
+    )
 
 
 @given(rows_of_numbers, st.binary(min_size=32, max_size=32), st.integers(1, 5))
 def test_as_plain_python_has_it(rows, key, block):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(fingerprint, "_BLOCK", block)
-        hashed_rows = HashedRows.of(baskets_of(rows), key)
+        hashed_rows = HashedRows.hash_baskets(baskets_of(rows), key)
     hashes = naive(rows, key)
     assert hashed_rows.smallest.tolist() == sorted(set(hashes))
     assert hashed_rows.distinct == len(set(hashes))
@@ -71,20 +73,21 @@ def test_as_plain_python_has_it(rows, key, block):
 @given(rows_of_numbers.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))))
 def test_neither_order_nor_codes_nor_how_numbers_were_read_matter(pair):
     rows, shuffled = pair
-    fingerprint = HashedRows.of(baskets_of(rows), KEY).fingerprint()
-    assert HashedRows.of(baskets_of(shuffled), KEY).fingerprint() == fingerprint
+    fingerprint = HashedRows.hash_baskets(baskets_of(rows), KEY).fingerprint()
+    assert HashedRows.hash_baskets(baskets_of(shuffled), KEY).fingerprint() == fingerprint
     assert (
-        HashedRows.of(baskets_of([{str(item) for item in row} for row in shuffled]), KEY).fingerprint() == fingerprint
+        HashedRows.hash_baskets(baskets_of([{str(item) for item in row} for row in shuffled]), KEY).fingerprint()
+        == fingerprint
     )
     plain = baskets_of(rows)
     labels = [-3, *plain.vocabulary, 99]  # labels that nobody holds shift the codes
     shifted = Baskets(plain.offsets, (plain.codes + 1).astype(np.int32), Vocabulary(labels))
-    assert HashedRows.of(shifted, KEY).fingerprint() == fingerprint
+    assert HashedRows.hash_baskets(shifted, KEY).fingerprint() == fingerprint
 
 
 def test_names_of_many_letters_and_another_key():
     baskets = discreet.read([["tea", "milk"], ["żółw", "tea"], ["milk" * 100]])
-    first_print, second_print = (HashedRows.of(baskets, key).fingerprint() for key in (KEY, bytes(32)))
+    first_print, second_print = (HashedRows.hash_baskets(baskets, key).fingerprint() for key in (KEY, bytes(32)))
     assert first_print.distinct == second_print.distinct == 3
     assert first_print.digest != second_print.digest
     assert not set(np.frombuffer(first_print.sketch, "<u8")) & set(np.frombuffer(second_print.sketch, "<u8"))
@@ -141,10 +144,10 @@ def test_many_rows_are_compared_by_a_sample(last_known, start, end, expected):
 
 
 def test_a_sketch_holds_no_more_than_it_should():
-    full = HashedRows.of(numbered(0, 1_000), KEY)
+    full = HashedRows.hash_baskets(numbered(0, 1_000), KEY)
     assert full.fingerprint().distinct == 1_000
     assert full.fingerprint().sketch == full.smallest[:SKETCH].astype("<u8").tobytes()
-    small_rows = HashedRows.of(numbered(0, 10), KEY)
+    small_rows = HashedRows.hash_baskets(numbered(0, 10), KEY)
     assert len(small_rows.fingerprint().sketch) == 80
 
 
@@ -157,7 +160,7 @@ def test_realistic_baskets_grow_and_stay_themselves():
 
 
 def test_nothing_of_it_is_printed():
-    rows = HashedRows.of(numbered(0, 3), KEY)
+    rows = HashedRows.hash_baskets(numbered(0, 3), KEY)
     assert (repr(rows), repr(rows.fingerprint())) == ("Rows(…)", "Fingerprint(…)")
 
 
@@ -172,24 +175,27 @@ def test_people_may_be_looked_at_in_any_grouping(rows, first_cut, second_cut):
             return functools.reduce(merge, [part(part_rows) for part_rows in parts or [self]])
 
     separate_baskets = SeparateBaskets(baskets.offsets, baskets.codes, baskets.vocabulary)
-    assert HashedRows.of(separate_baskets, KEY).fingerprint() == HashedRows.of(baskets, KEY).fingerprint()
+    assert (
+        HashedRows.hash_baskets(separate_baskets, KEY).fingerprint()
+        == HashedRows.hash_baskets(baskets, KEY).fingerprint()
+    )
 
 
 def test_more_rows_than_are_looked_at(monkeypatch):
-    exact = {row_count: HashedRows.of(numbered(0, row_count), KEY) for row_count in (2_000, 8_000)}
+    exact = {row_count: HashedRows.hash_baskets(numbered(0, row_count), KEY) for row_count in (2_000, 8_000)}
     monkeypatch.setattr(fingerprint, "MAX_HASHES", 512)
-    large_rows = HashedRows.of(numbered(0, 8_000), KEY)
+    large_rows = HashedRows.hash_baskets(numbered(0, 8_000), KEY)
     assert len(large_rows.smallest) == 512
     # A share of 1 / sqrt(512) is one deviation: this key is within four of them.
     assert abs(large_rows.distinct - 8_000) < 4 * 8_000 / 512**0.5
     assert large_rows.likeness(exact[8_000].fingerprint()) == "same"
     assert large_rows.likeness(exact[2_000].fingerprint()) == "changed"  # grew
-    assert large_rows.likeness(HashedRows.of(numbered(9_000, 9_500), KEY).fingerprint()) == "other"
+    assert large_rows.likeness(HashedRows.hash_baskets(numbered(9_000, 9_500), KEY).fingerprint()) == "other"
 
 
 @pytest.mark.parametrize("row_count", [0, 3, 300])
 def test_a_digest_of_the_first_form_is_known_by_its_sample(row_count):
-    hashed_rows = HashedRows.of(numbered(0, row_count), KEY)
+    hashed_rows = HashedRows.hash_baskets(numbered(0, row_count), KEY)
     before = dataclasses.replace(hashed_rows.fingerprint(), digest=bytes(32))
     assert hashed_rows.likeness(before) == "same"
-    assert HashedRows.of(numbered(0, row_count + 1), KEY).likeness(before) == "changed"
+    assert HashedRows.hash_baskets(numbered(0, row_count + 1), KEY).likeness(before) == "changed"

@@ -147,7 +147,7 @@ class TestMembers:
     SCORES = np.array([3, 0, 5, 3, 0])
 
     def test_names_are_of_the_tally_and_differ(self):
-        tallies = Tallies.of(self.SCORES, (0, 4))
+        tallies = Tallies.group_scores(self.SCORES, (0, 4))
         assert tallies == Tallies((5, 3, 0), (1, 2, 6))
         selection = draw_members(SystemSource(), tallies, [1, 0, 1, 2, 2, 2, 2, 2, 2], self.SCORES, (0, 4))
         assert set(selection.candidates[:3]) == {0, 2, 3}
@@ -158,7 +158,7 @@ class TestMembers:
     @pytest.mark.statistical
     def test_members_are_equally_likely(self):
         source = SimulationSource(7)
-        tallies = Tallies.of(self.SCORES, (0, 2))
+        tallies = Tallies.group_scores(self.SCORES, (0, 2))
         observed = Counter(draw_members(source, tallies, [2], self.SCORES, (0, 2)).candidates[0] for _ in range(4_000))
         assert stats.chisquare([observed[1], observed[4], observed[-1]], [1_000, 1_000, 2_000]).pvalue > ALARM
 
@@ -207,7 +207,7 @@ def single(scores: np.ndarray, rate: Fraction, picks: int) -> dict[tuple[int, ..
     seed=st.integers(0, 10**6),
 )
 def test_floating_point_never_changes_a_pick(scores, unlisted, rate, seed):
-    tallies = Tallies.of(np.array(scores), (0, unlisted))
+    tallies = Tallies.group_scores(np.array(scores), (0, unlisted))
     picks = min(len(scores), 12)
     quick = exponential(SimulationSource(seed), tallies, rate, picks)
     with pytest.MonkeyPatch.context() as patch:
@@ -231,7 +231,7 @@ class Steady(SimulationSource):
     seed=st.integers(0, 10**6),
 )
 def test_bounds_never_change_a_pick(routine, scores, unlisted, rate, seed):
-    tallies = Tallies.of(np.array(scores), (-60, unlisted))
+    tallies = Tallies.group_scores(np.array(scores), (-60, unlisted))
     picks = min(len(scores), 8)
     given_rate = 1 / rate if routine is noisy_top else rate
     quick = routine(Steady(seed), tallies, given_rate, picks)

@@ -13,7 +13,17 @@ from discreet.errors import MisuseError
 from discreet.local import Protocol
 from discreet.local.device import WORD
 from discreet.local.oracle_steps import make
-from discreet.local.study import Ask, CandidateEstimates, CandidateList, Estimate, Learnt, Talk, Wanted, Which, Who
+from discreet.local.study import (
+    Ask,
+    CandidateEstimates,
+    CandidateList,
+    CandidateQuestion,
+    Estimate,
+    PeopleGroup,
+    ProtocolResult,
+    RoundGenerator,
+    StudyGoal,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +52,7 @@ class PublishedLDPMiner(Protocol):
     reports: ClassVar[int] = 2
     public: ClassVar[tuple[str, ...]] = ("the items", "the padding, though it was taken from the raw data")
 
-    def check(self, parameters: Wanted) -> None:
+    def check(self, parameters: StudyGoal) -> None:
         """Check the settings."""
         if self.padding < 1 or self.candidates < 1:
             raise MisuseError("padding and candidates are 1 or more.")
@@ -51,15 +61,15 @@ class PublishedLDPMiner(Protocol):
         for oracle in (self.first_oracle, self.oracle):
             make(oracle, parameters.epsilon / 2, 2)
 
-    def talk(self, parameters: Wanted) -> Talk:
+    def ask_rounds(self, parameters: StudyGoal) -> RoundGenerator:
         """Yield the two questions, and return the items."""
-        all_people, half_epsilon = Who(0, WORD), parameters.epsilon / 2
-        question = Which(CandidateList(items=parameters.items))
+        all_people, half_epsilon = PeopleGroup(0, WORD), parameters.epsilon / 2
+        question = CandidateQuestion(CandidateList(items=parameters.items))
         first_estimate: Estimate = yield Ask.of(
             "which items", all_people, question, self.first_oracle, half_epsilon, pad=self.padding
         )
         first_evidence = CandidateEstimates(
-            candidates=question.of,
+            candidates=question.candidates,
             values=first_estimate.values,
             variance=first_estimate.variance,
             pad=self.padding,
@@ -69,7 +79,12 @@ class PublishedLDPMiner(Protocol):
             itemsets=tuple((place,) for place in sorted(first_evidence.select_best(self.candidates * parameters.top)))
         )
         second_estimate: Estimate = yield Ask.of(
-            "which candidates", all_people, Which(candidates), self.oracle, half_epsilon, pad=len(candidates)
+            "which candidates",
+            all_people,
+            CandidateQuestion(candidates),
+            self.oracle,
+            half_epsilon,
+            pad=len(candidates),
         )
         evidence = CandidateEstimates(
             candidates=candidates,
@@ -79,7 +94,7 @@ class PublishedLDPMiner(Protocol):
             correction=1.0,
         )
         places = evidence.select_best(len(candidates))
-        return Learnt(
+        return ProtocolResult(
             itemsets=tuple(candidates[place] for place in places),
             values=evidence.values[places],
             variance=evidence.variance[places],

@@ -15,7 +15,7 @@ import numpy as np
 from discreet.errors import MisuseError
 from discreet.local import Protocol
 from discreet.local.protocols import Adept
-from discreet.local.study import CandidateList, Learnt, Partition, Talk, Wanted
+from discreet.local.study import CandidateList, Partition, ProtocolResult, RoundGenerator, StudyGoal
 
 CANDIDATES = 2
 """The number of candidates from the true top per wanted pattern. Larger: more noise for each; smaller: less
@@ -46,13 +46,13 @@ class Reference(Protocol):
     def __post_init__(self) -> None:
         """Accept the patterns unchecked: users do not type them."""
 
-    def check(self, parameters: Wanted) -> None:
+    def check(self, parameters: StudyGoal) -> None:
         """Check the settings."""
         if not self.itemsets:
             raise MisuseError(f"{self.name} is told what to ask about, and nothing was told.")
         Adept().check(parameters)
 
-    def talk(self, parameters: Wanted) -> Talk:
+    def ask_rounds(self, parameters: StudyGoal) -> RoundGenerator:
         """Yield the question, and return the patterns."""
         candidates, support_range = CandidateList(itemsets=self.itemsets), (self.near, self.near)
         adept = Adept(robust=False)
@@ -62,7 +62,7 @@ class Reference(Protocol):
         values = answer.evidence.values
         variance = answer.evidence.noise + (answer.evidence.relative + answer.doubt**2) * np.clip(values, 0.0, 1.0) ** 2
         order = np.argsort(-values, kind="stable")
-        return Learnt(
+        return ProtocolResult(
             itemsets=tuple(candidates[place] for place in order.tolist()),
             values=values[order],
             variance=variance[order],

@@ -31,7 +31,7 @@ def choosing(run: Run) -> Numbers:
     options, people = run.asked, len(run.baskets)
     top, length, doubt = options["top"], options["lengths"], exact(options["doubt"], "doubt")
     selection = run.line.settings["way"]
-    meter = Meter(Budget.of(options["epsilon"]), Neighbours.typed(options["neighbours"]), SimulationSource(0))
+    meter = Meter(Budget.of(options["epsilon"]), Neighbours.parse_typed(options["neighbours"]), SimulationSource(0))
     itemset_count = Universe(run.baskets.items, length, length).itemset_count
     half = Fraction(1, 2)
     gamma = slack(selection, top, itemset_count, doubt, meter.rate(top, half, selection))

@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 
 from discreet.baskets import Baskets, starts
 from discreet.errors import MisuseError
-from discreet.local import Answered, Oracle, Protocol, ReportColumns
+from discreet.local import Oracle, Protocol, ReportColumns, SimulatedAnswers
 from discreet.local.oracle_steps import hashes, published_pairs
 from discreet.local.study import (
     Ask,
     CandidateList,
+    CandidateQuestion,
     Estimate,
-    HowMany,
     LiarBounds,
     PrefixQuestion,
     SimulatedPeople,
-    Wanted,
-    Which,
+    SizeQuestion,
+    StudyGoal,
     build_patterns,
     converse,
     screen_reports,
@@ -100,18 +100,18 @@ class Liars:
     def select_values(self, ask: Ask) -> list[int]:
         """Return the values of a round that a lie names, the most useful first; none for an honest round."""
         question = ask.question
-        if isinstance(question, HowMany):
+        if isinstance(question, SizeQuestion):
             return list(range(question.values))[::-1] if self.attack == "sizes" else []
         if self.attack != "crafted":
             return []
-        if isinstance(question, Which) and isinstance(question.of, CandidateList):
-            value_sets = [set(question.of[place]) for place in range(len(question.of))]
+        if isinstance(question, CandidateQuestion) and isinstance(question.candidates, CandidateList):
+            value_sets = [set(question.candidates[place]) for place in range(len(question.candidates))]
         elif isinstance(question, PrefixQuestion):
-            value_sets = [set(path) for path in question.of]
+            value_sets = [set(path) for path in question.prefixes]
         else:
             return []
         target_sets = [set(target) for target in self.targets]
-        if isinstance(question, Which):
+        if isinstance(question, CandidateQuestion):
             usefulness = [
                 max((len(target) for target in target_sets if values <= target), default=0) for values in value_sets
             ]
@@ -234,7 +234,7 @@ def _meeting(oracle: Any, wanted_values: list[int], report_count: int, generator
         if oracle.points <= _TRIED_SEEDS
         else generator.integers(0, oracle.points, _TRIED_SEEDS)
     )
-    value_count = oracle.named({"point": points}, np.array(wanted_values[:_SEED_TARGETS])).sum(1)
+    value_count = oracle.match_values({"point": points}, np.array(wanted_values[:_SEED_TARGETS])).sum(1)
     # Many good points, each named about equally often, so that no point stands out.
     best_points = points[np.argsort(-value_count, kind="stable")][: max(1, report_count // _SPREAD)]
     return {"point": np.resize(best_points, report_count)}
@@ -267,7 +267,7 @@ class AttackResult:
 def simulate_attack(
     baskets: Baskets,
     plan: Protocol,
-    parameters: Wanted,
+    parameters: StudyGoal,
     liars: Liars,
     *,
     seed: int,
@@ -282,14 +282,14 @@ def simulate_attack(
 
     def hear(ask: Ask) -> Estimate:
         nonlocal left_out, honest_left_out, alarms
-        round_people = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
+        round_people = np.flatnonzero((numbers >= ask.group.start) & (numbers < ask.group.stop))
         lie_values = liars.select_values(ask)
         lies_now = is_liar[round_people] if lie_values else np.zeros(len(round_people), bool)
-        honest, oracle, words = round_people[~lies_now], ask.frequencies, seed_of(seed, f"{ask.name}:{ask.who.start}")
+        honest, oracle, words = round_people[~lies_now], ask.frequencies, seed_of(seed, f"{ask.name}:{ask.group.start}")
         blocks = []
         for people in np.array_split(honest, max(1, -(-len(honest) // _BLOCK_PEOPLE))):
             offsets, held_values = ask.question.answers(changed_baskets, people)
-            blocks.append(oracle.reports(Answered(offsets=offsets, held=held_values, people=people), words))
+            blocks.append(oracle.reports(SimulatedAnswers(offsets=offsets, values=held_values, people=people), words))
         if lies_now.any():
             blocks.append(craft_reports(oracle, lie_values, int(lies_now.sum()), generator, len(round_people)))
         if not screen:
@@ -302,7 +302,7 @@ def simulate_attack(
         honest_left_out = max(honest_left_out, int((screening.places(blocks) < len(honest)).sum()))
         return Estimate(ask, screening.people, screening.supports)
 
-    answer, estimates = converse(plan.talk(parameters), hear, reports=plan.reports, people=len(baskets))
+    answer, estimates = converse(plan.ask_rounds(parameters), hear, reports=plan.reports, people=len(baskets))
     bounds = LiarBounds(estimates, malicious) if malicious else None
     patterns = build_patterns(answer, baskets.vocabulary, len(baskets), bounds).where(lengths=(parameters.least, None))[
         : parameters.top

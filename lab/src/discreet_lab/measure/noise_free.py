@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.baskets import Baskets
 from discreet.local import MeanOracle, Protocol
-from discreet.local.study import Ask, Estimate, Learnt, SimulatedPeople, Wanted, converse
+from discreet.local.study import Ask, Estimate, ProtocolResult, SimulatedPeople, StudyGoal, converse
 from discreet.privacy import Budget
 from discreet.registry import protocol as protocol_of
 
@@ -47,7 +47,7 @@ class Truthful(SimulatedPeople):
 
     def hear(self, ask: Ask, numbers: NDArray[np.uint32]) -> Estimate:
         """Return the true answers of the people of a round."""
-        people = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
+        people = np.flatnonzero((numbers >= ask.group.start) & (numbers < ask.group.stop))
         offsets, answers = ask.question.answers(self.baskets, people)
         people_count, no_supports = max(len(people), 1), np.zeros(ask.oracle.aggregate_size, np.int64)
         if isinstance(ask.oracle, MeanOracle):
@@ -71,7 +71,7 @@ def learn_without_noise(
     epsilon: Any,
     seed: int,
     settings: dict[str, Any] | None = None,
-) -> Learnt:
+) -> ProtocolResult:
     """Return the answer of a protocol if all people answered truthfully. Privacy: none.
 
     Parameters
@@ -86,8 +86,8 @@ def learn_without_noise(
         The seed of the assignment of people to rounds.
     """
     plan: Protocol = protocol_of(protocol, settings)
-    wanted_patterns = Wanted(items=baskets.items, top=top, epsilon=Budget.of(epsilon).epsilon)
+    wanted_patterns = StudyGoal(items=baskets.items, top=top, epsilon=Budget.of(epsilon).epsilon)
     plan.check(wanted_patterns)
     crowd = Truthful(baskets=baskets, seed=seed, speed="person")
     numbers = crowd.numbers()
-    return converse(plan.talk(wanted_patterns), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)[0]
+    return converse(plan.ask_rounds(wanted_patterns), lambda ask: crowd.hear(ask, numbers), reports=plan.reports)[0]

@@ -16,9 +16,9 @@ import numpy as np
 
 from discreet.baskets import Baskets
 from discreet.exact import checked_how
-from discreet.local import Answered
+from discreet.local import SimulatedAnswers
 from discreet.local.device import WORD
-from discreet.local.study import Ask, Estimate, NumberQuestion, SimulatedPeople, Wanted, converse, seed_of
+from discreet.local.study import Ask, Estimate, NumberQuestion, SimulatedPeople, StudyGoal, converse, seed_of
 from discreet.registry import protocol
 
 from ..run.experiment import Line
@@ -54,7 +54,7 @@ def measure_costs(baskets: Baskets, line: Line, asked: Mapping[str, Any], seed: 
 
 def _run_once(baskets: Baskets, line: Line, options: Mapping[str, Any], seed: int) -> dict[str, float]:
     plan: Any = protocol(line.name, line.settings)
-    wanted_patterns = Wanted(items=baskets.items, top=options["top"], epsilon=Fraction(options["epsilon"]))
+    wanted_patterns = StudyGoal(items=baskets.items, top=options["top"], epsilon=Fraction(options["epsilon"]))
     plan.check(wanted_patterns)
     if hasattr(plan, "how"):
         checked_how(plan.how, baskets)
@@ -66,11 +66,11 @@ def _run_once(baskets: Baskets, line: Line, options: Mapping[str, Any], seed: in
 
     def hear(ask: Ask) -> Estimate:
         nonlocal report, question, devices
-        people = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
+        people = np.flatnonzero((numbers >= ask.group.start) & (numbers < ask.group.stop))
         begun = process_time()
         offsets, values = ask.question.answers(baskets, people)
-        answered = Answered(offsets=offsets, held=values, people=people)
-        columns = ask.oracle.reports(answered, seed_of(seed, f"{ask.name}:{ask.who.start}"))
+        answered = SimulatedAnswers(offsets=offsets, values=values, people=people)
+        columns = ask.oracle.reports(answered, seed_of(seed, f"{ask.name}:{ask.group.start}"))
         elapsed = process_time() - begun
         devices += elapsed
         group = _name_group(ask, plan)
@@ -90,7 +90,7 @@ def _run_once(baskets: Baskets, line: Line, options: Mapping[str, Any], seed: in
         return Estimate(ask, len(people), counts)
 
     begun = process_time()
-    converse(plan.talk(wanted_patterns), hear, reports=plan.reports, people=len(baskets))
+    converse(plan.ask_rounds(wanted_patterns), hear, reports=plan.reports, people=len(baskets))
     collector = process_time() - begun - devices
     device_costs = {
         f"device_{group}": _MICROSECONDS * seconds_of_group[group] / max(1, people_of_group[group])
@@ -107,4 +107,4 @@ def _name_group(ask: Ask, plan: Any) -> str:
     """Return the group of a round: people asked about items, the matrix, or relations."""
     if isinstance(ask.question, NumberQuestion):
         return "matrix"
-    return "items" if ask.who.start < float(plan.shares[0]) * WORD else "relations"
+    return "items" if ask.group.start < float(plan.shares[0]) * WORD else "relations"

@@ -172,7 +172,7 @@ class PickableItemsets:
         self._sizes = np.concatenate((self._sizes[:position], self._sizes[position + 1 :], new_candidates.sizes))
         self.counts = self.counts.take(np.delete(np.arange(len(self.counts)), position))
         if len(new_candidates):
-            self.counts = self.counts.joined(self._engine.answer(Supports(new_candidates)))
+            self.counts = self.counts.append(self._engine.answer(Supports(new_candidates)))
 
     def _list_new_candidates(self, pattern: ItemTuple) -> list[ItemTuple]:
         """Return the itemsets of one item more with all subsets picked, this pattern the last."""

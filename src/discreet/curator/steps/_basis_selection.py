@@ -176,7 +176,7 @@ class BasisMechanism(Mechanism):
         )
         listed_counts = engine.above(int(lowest[-1]), problem.min_length, longest, MAX_RANK)
         # Each count is an order statistic over the public universe, and 0 where fewer occur (E11).
-        scores = listed_counts.falling(ranks[-1]).take(np.array(ranks) - 1).at_least(lowest).near(threshold)
+        scores = listed_counts.falling(ranks[-1]).take(np.array(ranks) - 1).at_least(lowest).negate_distance(threshold)
         return ranks[meter.choose(RANK_STEP, scores, 1, share, self.selection_method(meter))[0]]
 
     def choose_item_count(self, engine: SealedEngine, problem: Problem, top: int, meter: Meter, share: Fraction) -> int:
@@ -189,7 +189,7 @@ class BasisMechanism(Mechanism):
         factor = 1 if problem.min_length == 1 else self.longest_length(problem)
         max_items = min(problem.item_count, MAX_ITEMS, self.count_wanted_patterns(problem, top) * factor)
         min_items = min_item_count(problem.min_length, self.longest_length(problem), top, max_items)
-        scores = _count_items(engine, problem).falling().take(range(min_items - 1, max_items)).near(mark)
+        scores = _count_items(engine, problem).falling().take(range(min_items - 1, max_items)).negate_distance(mark)
         chosen_position = meter.choose(ITEM_COUNT_STEP, scores, 1, share, self.selection_method(meter))[0]
         return min(self.widen_item_count(min_items + chosen_position), problem.item_count)
 
@@ -304,7 +304,9 @@ class BasisMechanism(Mechanism):
         )
         first_rank = min(max(min_pairs, 1), max_pairs)
         scores = (
-            counts.falling().take(range(first_rank - 1, max_pairs)).near(self._find_last_count(engine, problem, top))
+            counts.falling()
+            .take(range(first_rank - 1, max_pairs))
+            .negate_distance(self._find_last_count(engine, problem, top))
         )
         return first_rank + meter.choose(PAIR_COUNT_STEP, scores, 1, share, self.selection_method(meter))[0]
 

@@ -10,8 +10,8 @@ vectors bind every port.
 from __future__ import annotations
 
 from ._answering import END as END, OWN as OWN, find_values as find_values
-from ._becoming import becomes as becomes
-from ._choosing import chosen as chosen, draw_position as draw_position
+from ._becoming import recode_basket as recode_basket
+from ._choosing import draw_basket as draw_basket, draw_position as draw_position
 from ._client import ANSWERS as ANSWERS, Answer as Answer, client as client, sample_symbol as sample_symbol
 from ._documents import (
     MOST_NESTED as MOST_NESTED,

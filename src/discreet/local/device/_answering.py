@@ -14,19 +14,15 @@ from itertools import islice, pairwise
 from operator import index
 from typing import Any, NamedTuple
 
+# The largest number of items, and of pairs of either kind, that a device answers for: later entries are ignored. It
+# bounds the work of an answer by a public number. A device with more items still answers, because a refusal would
+# reveal the number of its items; so the limit is not one of the limits of questions in `limits`. Larger: answers take
+# longer on every device, which waits for the longest answer; smaller: long baskets lose more items.
 MOST_HELD = 1 << 15
-"""The largest number of items, and of pairs of either kind, that a device answers for: later entries are ignored.
 
-It bounds the work of an answer by a public number. A device with more items still answers, because a refusal
-would reveal the number of its items; so the limit is not one of the limits of questions in `limits`. Larger: answers
-take longer on every device, which waits for the longest answer; smaller: long baskets lose more items.
-"""
-
+# The largest number of symbols in the texts of an answer, each text with its end: later texts are ignored. It trades
+# time for completeness as `MOST_HELD` does; eight symbols per item.
 MOST_SYMBOLS_HELD = 1 << 18
-"""The largest number of symbols in the texts of an answer, each text with its end: later texts are ignored.
-
-It trades time for completeness as `MOST_HELD` does; eight symbols per item.
-"""
 
 OWN = ("after", "given")  # kinds of pairs that a device has beside its items
 END = "\n"  # the end of every text, and a symbol within none
@@ -58,7 +54,7 @@ def whole_pairs(pairs: Iterable[Iterable[Any]]) -> list[tuple[int, int]]:
     held_pairs = [whole_numbers(pair) for pair in islice(pairs, MOST_HELD)]
     if any(len(pair) != 2 for pair in held_pairs):
         raise ValueError("A relation is a pair of two items: this device has others.")
-    return [(first, second) for first, second in held_pairs]
+    return [(left_item, second) for left_item, second in held_pairs]
 
 
 def first_texts(texts: Iterable[Any]) -> list[str]:
@@ -178,28 +174,32 @@ def _project(question: Mapping[str, Any], items: set[int], pairs: Iterable[tuple
     Entries are items and bonds, which are pairs that the question lists beside its items. The bond (a, b) is paired
     with every item c other than a that b is paired with.
     """
-    entries, left, right = question["of"], question["left"], question["right"]
+    entries, left_weights, right_weights = question["of"], question["left"], question["right"]
     if question["pairs"] == "folded":
-        side = len(left)
-        return int(sum(left[item // side] * right[item % side] for item in items if 0 <= item < entries))
+        side = len(left_weights)
+        return int(
+            sum(left_weights[item // side] * right_weights[item % side] for item in items if 0 <= item < entries)
+        )
     held_pairs = set(map(tuple, pairs))
     held_flags = _find_held_candidates(question, items, held_pairs)
     if question["pairs"] == "together":
-        left_sum = sum(is_held * weight for is_held, weight in zip(held_flags, left, strict=True))
-        return int(left_sum) * int(sum(is_held * weight for is_held, weight in zip(held_flags, right, strict=True)))
+        left_sum = sum(is_held * weight for is_held, weight in zip(held_flags, left_weights, strict=True))
+        return int(left_sum) * int(
+            sum(is_held * weight for is_held, weight in zip(held_flags, right_weights, strict=True))
+        )
     chains = [_as_chain(entry) for entry in entries]
-    item_weights = {chain[0]: right[code] for code, chain in enumerate(chains) if len(chain) == 1}
+    item_weights = {chain[0]: right_weights[code] for code, chain in enumerate(chains) if len(chain) == 1}
     # The right weights of the partners of each item. Every held pair is added, whether or not the question lists it,
     # and for each entry the partners that are items of the entry are subtracted.
-    partner_weights = dict.fromkeys((first for first, _ in held_pairs), 0)
-    for first, second in held_pairs:
-        partner_weights[first] += item_weights.get(second, 0)
+    partner_weights = dict.fromkeys((left_item for left_item, _ in held_pairs), 0)
+    for left_item, right_item in held_pairs:
+        partner_weights[left_item] += item_weights.get(right_item, 0)
     total = 0
     for code, chain in enumerate(chains):
         inner = sum([((chain[-1], item) in held_pairs) * item_weights.get(item, 0) for item in set(chain)])
         leads = held_flags[code] or len(chain) == 1  # an item leads a pair even if it is not in the basket
-        own_weight = held_flags[code] * right[code]
-        total += left[code] * (own_weight + leads * (partner_weights.get(chain[-1], 0) - inner))
+        own_weight = held_flags[code] * right_weights[code]
+        total += left_weights[code] * (own_weight + leads * (partner_weights.get(chain[-1], 0) - inner))
     return int(total)
 
 

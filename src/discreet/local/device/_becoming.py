@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from ._answering import whole_numbers
 
 
-def becomes(basket: Iterable[int], item_table: Sequence[Sequence[int]]) -> list[int]:
+def recode_basket(basket: Iterable[int], item_table: Sequence[Sequence[int]]) -> list[int]:
     """Return the numbers of a basket's items on the list of the study, ascending; items outside the table have none."""
     items = [item for item in whole_numbers(basket) if 0 <= item < len(item_table)]
     return sorted({code for item in items for code in item_table[item]})

@@ -20,7 +20,7 @@ T = TypeVar("T", int, str)
 MOST_BASKETS = 1_000_000  # far above the baskets of any person; `Draws.below` is exact up to 2^32
 
 
-def chosen(
+def draw_basket(
     baskets: Iterable[Iterable[T]], *, max_baskets: int = 1, take: Callable[[int], bytes] = token_bytes
 ) -> list[T]:
     """Return the basket that this device answers for: one of its baskets, or an empty one if it has none.

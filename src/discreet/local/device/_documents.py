@@ -13,7 +13,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
-from ._becoming import becomes
+from ._becoming import recode_basket
 from ._ed25519 import is_signature
 from ._limits import MOST_QUESTION
 from ._loss import WORD, is_whole
@@ -23,7 +23,8 @@ SeenRound: TypeAlias = tuple[int, int, int, str]  # round, start and stop of its
 
 MOST_QUESTIONS = 4096  # in one answer; larger: a service could keep a device busy with more signatures
 MOST_STUDY = 8 * MOST_QUESTION  # bytes: the list of all items is longer than a question about it
-MOST_NESTED = 64  # levels of lists and objects, far below the depth at which a parser's stack ends
+# Levels of lists and objects. Chosen: documents have four, and Python's parser ends at about a thousand.
+MOST_NESTED = 64
 STUDY, QUESTION = b"discreet study 1\n", b"discreet question 1\n"  # the beginnings of signed messages
 
 _HEX = re.compile("([0-9a-f]{2})*")
@@ -51,7 +52,7 @@ class StudyText(NamedTuple):
 
     def recode(self, basket: Iterable[int]) -> list[int]:
         """Return the basket that a device answers for: in a study with a hierarchy, recoded by its table."""
-        return becomes(basket, self.fields["become"]) if self.fields["format"] == 2 else list(basket)
+        return recode_basket(basket, self.fields["become"]) if self.fields["format"] == 2 else list(basket)
 
 
 class QuestionText(NamedTuple):
@@ -185,9 +186,9 @@ def _list_items(question: Mapping[str, Any]) -> Iterable[int]:
             yield from filter(is_whole, entry if isinstance(entry, list) else [entry])
 
 
-def _check_rounds(seen: Iterable[SeenRound], questions: list[QuestionText]) -> None:
+def _check_rounds(known_rounds: Iterable[SeenRound], questions: list[QuestionText]) -> None:
     """Check that no known round changed, and that no two rounds have a device number in common."""
-    rounds = {entry[0]: entry for entry in seen}
+    rounds = {entry[0]: entry for entry in known_rounds}
     for question in questions:
         entry = (question.round, question.start, question.stop, question.hash)
         if rounds.setdefault(question.round, entry) != entry:
@@ -228,14 +229,14 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
 
 def _has_item_table(fields: Mapping[str, Any]) -> bool:
     """Return whether a study of format 2 lists, for each item that a device may hold, its numbers on its list."""
-    items, held, table = (fields.get(name) for name in ("items", "held", "become"))
+    items, held_items, table = (fields.get(name) for name in ("items", "held", "become"))
     return (
         isinstance(items, list)
         and fields["pairs"] in ("none", "together")
-        and isinstance(held, list)
-        and _is_text_list(held)
+        and isinstance(held_items, list)
+        and _is_text_list(held_items)
         and isinstance(table, list)
-        and len(table) == len(held)
+        and len(table) == len(held_items)
         and all(isinstance(row, list) and _is_ascending(row, len(items)) for row in table)
     )
 

@@ -18,7 +18,7 @@ _CURVE = -121665 * pow(121666, -1, _FIELD) % _FIELD
 _ZERO: Point = (0, 1, 1, 0)
 _ROOT = pow(2, (_FIELD - 1) // 4, _FIELD)  # a square root of -1
 _EIGHTH = 2707385501144840649318225287225658788936804267575313519463743609750303402022
-_SMALL = (0, 1, _FIELD - 1, _EIGHTH, _FIELD - _EIGHTH)  # y of the points P with 8 P = 0
+_SMALL_ORDER_Y = (0, 1, _FIELD - 1, _EIGHTH, _FIELD - _EIGHTH)  # y of the points P with 8 P = 0
 
 
 def is_signature(key: bytes, message: bytes, signature: bytes) -> bool:
@@ -50,7 +50,7 @@ def _decode_point(text: bytes) -> Point | None:
     """Return the point encoded in 32 bytes, or None for other bytes and for points of small order."""
     number = int.from_bytes(text, "little")
     sign, y = number >> 255, number & (2**255 - 1)
-    if y >= _FIELD or y in _SMALL:
+    if y >= _FIELD or y in _SMALL_ORDER_Y:
         return None
     square = (y * y - 1) * pow(_CURVE * y * y + 1, -1, _FIELD) % _FIELD
     x = pow(square, (_FIELD + 3) // 8, _FIELD)

@@ -64,14 +64,14 @@ def _place_ratio(weight: int, inside: int, outside: int, sampled: Fraction = Fra
         The part of the probability that depends on one value of the basket, from 0 to 1; the remaining part is that of
         a place outside.
     """
-    rest, places = WEIGHT_SCALE - weight * inside, inside + outside
-    if min(weight, inside, outside) < 1 or rest < outside:
+    outside_weight, places = WEIGHT_SCALE - weight * inside, inside + outside
+    if min(weight, inside, outside) < 1 or outside_weight < outside:
         raise ValueError(NO_PROBABILITIES)
     # With no place inside all places are alike; the weight outside lies between that weight and the weight with all
     # places inside. If the remaining weight does not divide evenly, some places outside are one unit heavier.
-    heavy = max(-(-rest // outside), -(-WEIGHT_SCALE // places) if inside > 1 else 0)
-    least = min(weight, rest // outside, WEIGHT_SCALE // places if inside > 1 else weight)
-    return (sampled * max(weight, heavy) + (1 - sampled) * heavy) / least
+    largest_weight = max(-(-outside_weight // outside), -(-WEIGHT_SCALE // places) if inside > 1 else 0)
+    least_weight = min(weight, outside_weight // outside, WEIGHT_SCALE // places if inside > 1 else weight)
+    return (sampled * max(weight, largest_weight) + (1 - sampled) * largest_weight) / least_weight
 
 
 def odds(threshold: int) -> Fraction:
@@ -102,7 +102,7 @@ def _compute_ratio(oracle_text: str, loss: Loss) -> Fraction:
     oracle = json.loads(oracle_text)
     numbers = {key: value for key, value in oracle.items() if key not in ("oracle", "inside", "pm", "duchi")}
     size, pad = oracle.get("size", 1), oracle.get("pad", 1)
-    if not loss.needs <= oracle.keys() <= loss.needs | loss.may | {"oracle"}:
+    if not loss.numbers <= oracle.keys() <= loss.numbers | loss.optional | {"oracle"}:
         raise ValueError(UNWRITTEN)
     if not all(map(is_whole, numbers.values())):
         raise ValueError(NOT_WHOLE)
@@ -113,7 +113,7 @@ def _compute_ratio(oracle_text: str, loss: Loss) -> Fraction:
         raise ValueError(BEYOND)
     if loss.longest is not None and loss.longest(oracle) > MOST_REPORT:
         raise ValueError(f"An answer to the question would be longer than the {MOST_REPORT:,} bytes a device sends.")
-    return loss.of(oracle)
+    return loss.ratio(oracle)
 
 
 def compute_delta(oracle: Mapping[str, Any]) -> Fraction:
@@ -151,13 +151,13 @@ def _hash_ratio(oracle: Mapping[str, Any]) -> Fraction:
 
 
 def _subset_ratio(oracle: Mapping[str, Any]) -> Fraction:
-    own = oracle["pad"] if oracle["oracle"] == "privset" else 1
+    own_count = oracle["pad"] if oracle["oracle"] == "privset" else 1
     symbols, subset_size = oracle["size"] + oracle["dummies"], oracle["many"]
-    if subset_size < 1 or symbols - own < subset_size or (oracle["dummies"] < own and own != 1):
+    if subset_size < 1 or symbols - own_count < subset_size or (oracle["dummies"] < own_count and own_count != 1):
         raise ValueError("The question's numbers are not those of a subset.")
-    if subset_size * own > MOST_MET * symbols:
+    if subset_size * own_count > MOST_MET * symbols:
         raise ValueError(BEYOND)
-    missing = comb(symbols - own, subset_size)  # subsets without an own symbol
+    missing = comb(symbols - own_count, subset_size)  # subsets without an own symbol
     return symmetric_ratio(odds(oracle["hit"]) * Fraction(missing, comb(symbols, subset_size) - missing))
 
 
@@ -218,10 +218,10 @@ class Loss:
 
     Parameters
     ----------
-    of
+    ratio
         The function from the oracle as it travels to its largest ratio of probabilities.
-    needs, may
-        The names of the numbers that the oracle has, and may have, separated by spaces.
+    numbers, optional
+        The names of the numbers that the oracle must have and can have, separated by spaces.
     largest
         The largest number of candidates and dummies together, and the largest padding.
     longest
@@ -230,14 +230,14 @@ class Loss:
 
     def __init__(
         self,
-        of: Callable[[Mapping[str, Any]], Fraction],
-        needs: str,
+        ratio: Callable[[Mapping[str, Any]], Fraction],
+        numbers: str,
         *,
-        may: str = "",
+        optional: str = "",
         largest: int = MOST_SYMBOLS,
         longest: Callable[[Mapping[str, Any]], int] | None = None,
     ) -> None:
-        self.of, self.needs, self.may = of, frozenset(needs.split()), frozenset(may.split())
+        self.ratio, self.numbers, self.optional = ratio, frozenset(numbers.split()), frozenset(optional.split())
         self.largest, self.longest = largest, longest
 
 
@@ -245,10 +245,10 @@ _SETS = "size pad dummies "
 _SUBSET = Loss(_subset_ratio, _SETS + "many hit", largest=MOST_SUBSET, longest=_longest_subset_report)
 LOSSES: dict[str, Loss] = {
     "grr": Loss(_value_ratio, _SETS + "inside"),
-    "olh": Loss(_hash_ratio, _SETS + "buckets inside", may="share seeds"),
+    "olh": Loss(_hash_ratio, _SETS + "buckets inside", optional="share seeds"),
     "subset": _SUBSET,
     "privset": _SUBSET,
-    "wheel": Loss(_wheel_ratio, _SETS + "arc inside", may="points seeds"),
+    "wheel": Loss(_wheel_ratio, _SETS + "arc inside", optional="points seeds"),
     "geometry": Loss(_geometry_ratio, _SETS + "field coordinates hit"),
     "duchi": Loss(_duchi_ratio, "span slope"),
     "pm": Loss(_piecewise_ratio, "span step window points inside"),

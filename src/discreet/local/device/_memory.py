@@ -105,8 +105,8 @@ class Spending:
             raise self.memory.build_damage_error() from None
         other_spends = [spend for spend in spends if spend[0] != study]
         if limit is not None:
-            spent = sum((number for _, _, number in other_spends), Fraction(0))
-            check_total(parse_budget({"epsilon": epsilon}, "epsilon"), spent, limit)
+            spent_epsilon = sum((number for _, _, number in other_spends), Fraction(0))
+            check_total(parse_budget({"epsilon": epsilon}, "epsilon"), spent_epsilon, limit)
         return [[name, text] for name, text, _ in other_spends]
 
 

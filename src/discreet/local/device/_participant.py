@@ -29,7 +29,7 @@ from ._trust import Limit, check
 Standing: TypeAlias = Literal["counted", "already-counted", "waiting", "not-asked", "refused"]
 
 _TOKEN = re.compile("[0-9a-f]{32}")
-_OVER = frozenset({"released", "scrubbed"})  # the states of a study without further questions
+_FINAL_STATES = frozenset({"released", "scrubbed"})  # the states of a study without further questions
 
 
 class Participant:
@@ -108,31 +108,38 @@ class Participant:
         with self.memory.lock() as memory:
             if "report" not in memory:
                 # Before any request: a device that enrolled and then sent no report would reveal the refusal.
-                own = DeviceData.of(basket, texts, given, after)
+                device_data = DeviceData.of(basket, texts, given, after)
             if "number" not in memory:
                 # Before any question is read: a question could be made for the devices of some numbers.
                 memory["number"] = int.from_bytes(self.take(4), "little")
                 self.memory.write(memory)
             if "report" not in memory:
                 study = self._fetch_study(memory)
-                asked = self._find_question(memory, study)
-                if not isinstance(asked, QuestionText):
-                    return asked
+                open_question = self._find_question(memory, study)
+                if not isinstance(open_question, QuestionText):
+                    return open_question
                 # Before the token and the charge: a refused question costs neither token nor epsilon.
-                check(asked.question, **self.limits)
-                check_kind(asked.question, own.texts)
-                self.spending.check(self.name, asked.question["epsilon"], self.max_total_epsilon)
+                check(open_question.question, **self.limits)
+                check_kind(open_question.question, device_data.texts)
+                self.spending.check(self.name, open_question.question["epsilon"], self.max_total_epsilon)
                 token = self._find_token(memory)
-                self.spending.charge(self.name, asked.question["epsilon"], self.max_total_epsilon)
-                wait = max(self.pause, MARGIN * rehearse(asked.question, study, self.limits))
+                self.spending.charge(self.name, open_question.question["epsilon"], self.max_total_epsilon)
+                wait = max(self.pause, MARGIN * rehearse(open_question.question, study, self.limits))
                 ready = monotonic() + wait
-                extra_data: dict[str, Any] = {"texts": own.texts}
-                if (kind := asked.question.get("pairs")) in OWN:
-                    extra_data[kind] = own.given if kind == "given" else own.after
-                report = client(asked.question, study.recode(own.items), take=self.take, **extra_data, **self.limits)
-                body = {"round": asked.round, "token": token, "key": self.take(16).hex(), "report": json.loads(report)}
+                extra_data: dict[str, Any] = {"texts": device_data.texts}
+                if (kind := open_question.question.get("pairs")) in OWN:
+                    extra_data[kind] = device_data.given if kind == "given" else device_data.after
+                report = client(
+                    open_question.question, study.recode(device_data.items), take=self.take, **extra_data, **self.limits
+                )
+                body = {
+                    "round": open_question.round,
+                    "token": token,
+                    "key": self.take(16).hex(),
+                    "report": json.loads(report),
+                }
                 # The body is kept as text, so that a later call sends equal bytes.
-                memory |= {"asked": asked.text, "report": json.dumps(body, separators=(",", ":"))}
+                memory |= {"asked": open_question.text, "report": json.dumps(body, separators=(",", ":"))}
                 self.memory.write(memory)
                 sleep_until(ready, wait)
             return self._send_report(memory)
@@ -144,9 +151,9 @@ class Participant:
 
     def _find_question(self, memory: dict[str, Any], study: StudyText) -> QuestionText | Standing:
         """Return the question to this device; all rounds of the answer are remembered before the device answers."""
-        seen = [(number, start, stop, digest) for number, start, stop, digest in memory.setdefault("seen", [])]
-        state, questions = parse_questions(self._fetch("/questions"), study, seen)
-        seen_rounds = {number for number, _, _, _ in seen}
+        known_rounds = [(number, start, stop, digest) for number, start, stop, digest in memory.setdefault("seen", [])]
+        state, questions = parse_questions(self._fetch("/questions"), study, known_rounds)
+        seen_rounds = {number for number, _, _, _ in known_rounds}
         new_questions = {question.round: question for question in questions if question.round not in seen_rounds}
         if new_questions:
             memory["seen"] += [[new.round, new.start, new.stop, new.hash] for new in new_questions.values()]
@@ -156,7 +163,7 @@ class Participant:
                 if question.expires is not None and question.expires <= self.now():
                     raise ValueError("The question has expired.")
                 return question
-        return "not-asked" if state in _OVER else "waiting"
+        return "not-asked" if state in _FINAL_STATES else "waiting"
 
     def _fetch_study(self, memory: dict[str, Any]) -> StudyText:
         """Return the study, checked; its text and key are remembered from the first time on."""

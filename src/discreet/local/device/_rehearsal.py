@@ -17,12 +17,9 @@ from ._answering import END, MOST_HELD, MOST_SYMBOLS_HELD, OWN
 from ._client import client
 from ._documents import StudyText
 
+# The factor from the time of the rehearsal to the moment of sending. Larger: people wait longer. Smaller: a device that
+# is busier than during the rehearsal misses the moment, and the late report reveals a multiple of the wait.
 MARGIN = 4
-"""The factor from the time of the rehearsal to the moment of sending.
-
-Larger: people wait longer. Smaller: a device that is busier than during the rehearsal misses the moment, and the late
-report reveals a multiple of the wait.
-"""
 
 
 def rehearse(question: Mapping[str, Any], study: StudyText, limits: Mapping[str, Any]) -> float:

@@ -20,11 +20,11 @@ from ._documents import MOST_STUDY
 Send: TypeAlias = Callable[[str, str, bytes | None], tuple[int, bytes]]
 Fate: TypeAlias = Literal["counted", "already-counted", "refused", "another-token", "again"]
 
+# Reasons after which a report is given up: the service would refuse its bytes every time.
 FINAL = frozenset({"round-closed", "token-spent", "report-impossible"})
-"""Reasons after which a report is given up: the service would refuse its bytes every time."""
 
+# The reason after which the report may be sent again with a different token.
 ANOTHER_TOKEN = "token-unknown"  # noqa: S105
-"""The reason after which the report may be sent again with a different token."""
 
 _MOST_ANSWER = 4 * MOST_STUDY  # bytes: the longest study, with room for the escapes of its JSON text
 _MOST_PROBLEM = 1 << 16  # bytes: a reason and a title are far shorter

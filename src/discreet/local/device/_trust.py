@@ -67,7 +67,11 @@ def parse_json(
         raise ValueError(TOO_LONG)
     try:
         question: Mapping[str, Any] = json.loads(
-            text.decode(), object_pairs_hook=_object, parse_int=_whole, parse_float=_refuse, parse_constant=_refuse
+            text.decode(),
+            object_pairs_hook=_object,
+            parse_int=_parse_whole,
+            parse_float=_refuse,
+            parse_constant=_refuse,
         )
     except (ValueError, RecursionError):
         raise ValueError(UNWRITTEN) from None
@@ -94,7 +98,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _whole(digits: str) -> int:
+def _parse_whole(digits: str) -> int:
     """Return an integer that every language can hold."""
     if len(digits) > _INTEGER_LENGTH or not -MOST_RANGE <= int(digits) <= MOST_RANGE:
         raise ValueError
@@ -256,7 +260,11 @@ def _check_coding(coding: Mapping[str, Any]) -> None:
         raise ValueError(UNWRITTEN)
     # Halves of surrogate pairs are refused: languages cut texts with them differently.
     symbols = set(alphabet)
-    if not 0 < len(symbols) == len(alphabet) or END in symbols or any("\ud800" <= one <= "\udfff" for one in symbols):
+    if (
+        not 0 < len(symbols) == len(alphabet)
+        or END in symbols
+        or any("\ud800" <= symbol <= "\udfff" for symbol in symbols)
+    ):
         raise ValueError(UNWRITTEN)
     stems = [text.removesuffix(END) for text in begin]
     if not 0 < len(set(begin)) == len(begin) or any(set(stem) - symbols for stem in stems):
@@ -320,10 +328,14 @@ def _count_valued(question: Mapping[str, Any]) -> int:
 
 
 def _count_projections(question: Mapping[str, Any]) -> int:
-    entries, left, right = question["of"], _as_list(question["left"]), _as_list(question["right"])
+    entries, left_weights, right_weights = question["of"], _as_list(question["left"]), _as_list(question["right"])
     if question["pairs"] == "folded":
         # Item i is in row i // side and column i % side of a square with a weight for each row and column.
-        if not is_whole(entries) or not 0 < entries <= len(left) ** 2 or len(left) != len(right):
+        if (
+            not is_whole(entries)
+            or not 0 < entries <= len(left_weights) ** 2
+            or len(left_weights) != len(right_weights)
+        ):
             raise ValueError(UNWRITTEN)
         if entries > MOST_SYMBOLS:
             raise ValueError(BEYOND)
@@ -331,12 +343,14 @@ def _count_projections(question: Mapping[str, Any]) -> int:
         chains = [entry if isinstance(entry, list) else [entry] for entry in _as_list(entries)]
         for chain in chains:
             _check_items(chain)
-        if not all(chains) or not len(chains) == len(set(map(tuple, chains))) == len(left) == len(right):
+        if not all(chains) or not len(chains) == len(set(map(tuple, chains))) == len(left_weights) == len(
+            right_weights
+        ):
             raise ValueError(UNWRITTEN)
     low, high = question["low"], question["high"]
-    if not all(map(is_whole, [*left, *right, low, high])):
+    if not all(map(is_whole, [*left_weights, *right_weights, low, high])):
         raise ValueError(NOT_WHOLE)
-    if max(map(abs, [*left, *right]), default=0) > MOST_WEIGHT or max(abs(low), abs(high)) > MOST_RANGE:
+    if max(map(abs, [*left_weights, *right_weights]), default=0) > MOST_WEIGHT or max(abs(low), abs(high)) > MOST_RANGE:
         raise ValueError("The question's weights or range are beyond what a device computes with.")
     if low > high:
         raise ValueError(OTHERWISE)

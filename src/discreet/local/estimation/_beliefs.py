@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 Values: TypeAlias = NDArray[np.float64]
 
+# The number of magnitudes of the law of item frequencies, from 1e-6 to 1: 15 in each decade.
 ATOMS = 90
-"""The number of magnitudes of the law of item frequencies, from 1e-6 to 1: 15 in each decade."""
-_EM_STEPS = 150  # of expectation maximisation: the same number for any data, so that the time is the same too
+_EM_STEPS = 150  # of expectation maximisation: one number for any data, so that the time is equal too
 _BINS_PER_DEVIATION = 20  # estimates in one bin of 1/20 of their noise count as equal when the law is learnt
 _NEIGHBOUR_WEIGHT = 0.25  # the part of its weight that a magnitude gives to either neighbour at each step
 _BLOCK_LENGTH = 1 << 15  # items in one block: 91 parts of 8 bytes each are 24 MB
+# Arithmetic alone: far above the rounding error of a sum of 91 probabilities.
 _NEGLIGIBLE = 1e-12
 _CUT_DEVIATIONS = 6.0  # a part is cut at 1 where its centre is less than six deviations below 1
 _EXPONENTIAL_DEVIATIONS = -30.0  # below this many deviations, a part that is cut at 0 is taken as exponential
@@ -58,7 +59,7 @@ _ERFC_COEFFICIENTS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """Estimates of frequencies with two errors: noise, and an error in proportion to the true frequency.
 
@@ -85,7 +86,7 @@ class Evidence:
     def noise_at(self, frequencies: Values) -> Values:
         """Return the variance of the noise, if `frequencies` are the true frequencies.
 
-        In a round of few reports, nearly all of them true, an estimate of 0 has next to no noise and a large estimate
+        In a round of few reports, nearly all true, an estimate of 0 has next to no noise and a large estimate
         has much. Taken at the estimate, the noise would make a 0 surer than it can be, and a large estimate pure noise.
         """
         # Estimates beyond 0 and 1 are noise, and so no place to extrapolate the variance to.
@@ -103,22 +104,21 @@ class Evidence:
         """Return the evidence about `length` sets of which none was measured."""
         return cls.noisy(np.zeros(length), np.full(length, np.inf))
 
+    @property
+    def columns(self) -> tuple[Values, Values, Values, Values]:
+        """The four arrays, in the order of the fields."""
+        return self.values, self.noise, self.relative, self.growth
+
     def take(self, positions: NDArray[Any]) -> Evidence:
         """Return the evidence at some positions."""
-        return Evidence(
-            values=self.values[positions],
-            noise=self.noise[positions],
-            relative=self.relative[positions],
-            growth=self.growth[positions],
-        )
+        return Evidence(*(column[positions] for column in self.columns))
 
     def put(self, positions: NDArray[Any], replacement: Evidence) -> Evidence:
         """Return a copy with the evidence at some positions replaced."""
-        columns = (self.values.copy(), self.noise.copy(), self.relative.copy(), self.growth.copy())
-        replacements = (replacement.values, replacement.noise, replacement.relative, replacement.growth)
-        for column, values in zip(columns, replacements, strict=True):
+        columns = [column.copy() for column in self.columns]
+        for column, values in zip(columns, replacement.columns, strict=True):
             column[positions] = values
-        return Evidence(values=columns[0], noise=columns[1], relative=columns[2], growth=columns[3])
+        return Evidence(*columns)
 
     def scale(self, factor: Values | float, extra_relative: Values | float = 0.0) -> Evidence:
         """Return the estimates times a factor, with `extra_relative` added to their relative variance."""
@@ -138,12 +138,12 @@ class Evidence:
         weight = precision / (precision + newer_precision)
         values = weight * self.values + (1 - weight) * newer.values
         growth = weight**2 * self.growth + (1 - weight) ** 2 * newer.growth
-        clipped = np.clip(values, 0.0, 1.0)
+        frequencies_in_range = np.clip(values, 0.0, 1.0)
         # A set that was never measured has weight 0 and infinite noise: their product would be no number.
-        finite_noise = np.where(np.isfinite(self.noise), self.noise_at(clipped), 0.0)
+        finite_noise = np.where(np.isfinite(self.noise), self.noise_at(frequencies_in_range), 0.0)
         return Evidence(
             values=values,
-            noise=weight**2 * finite_noise + (1 - weight) ** 2 * newer.noise_at(clipped),
+            noise=weight**2 * finite_noise + (1 - weight) ** 2 * newer.noise_at(frequencies_in_range),
             relative=weight**2 * self.relative + (1 - weight) ** 2 * newer.relative,
             growth=growth,
         )
@@ -177,7 +177,7 @@ class Belief:
 
     @cached_property
     def _masses_above_one(self) -> Values | None:
-        """The mass of each part above 1, where no frequency can be; None if every such mass is negligible."""
+        """The mass of each part above 1, where no frequency can be; None if every mass is negligible."""
         tails = self._tail_masses(1.0)
         return tails if float(tails.max(initial=0.0)) > _NEGLIGIBLE else None
 
@@ -221,7 +221,7 @@ class ItemLaw:
         law = cls(
             weights=np.full(len(centres), 1 / len(centres)), centres=centres, spreads=relative_spread * centres + 1e-9
         )
-        # Nearly equal estimates are binned: the law then costs the same for any number of items.
+        # Nearly equal estimates are binned: the time then does not depend on the number of items.
         grid = np.round(evidence.values / np.sqrt(evidence.noise) * _BINS_PER_DEVIATION)
         _, positions, counts = np.unique(grid, return_index=True, return_counts=True)
         likelihoods = np.exp(law._log_likelihoods(evidence.take(positions))).T
@@ -275,14 +275,17 @@ class ItemLaw:
 
 def _smooth_weights(weights: Values) -> Values:
     """Return the weights after each gave a part to either neighbour; a part that would leave at an end stays."""
-    padded = np.concatenate((weights[:1], weights, weights[-1:]))
-    return np.asarray(_NEIGHBOUR_WEIGHT * (padded[:-2] + padded[2:]) + (1 - 2 * _NEIGHBOUR_WEIGHT) * padded[1:-1])
+    padded_weights = np.concatenate((weights[:1], weights, weights[-1:]))
+    return np.asarray(
+        _NEIGHBOUR_WEIGHT * (padded_weights[:-2] + padded_weights[2:])
+        + (1 - 2 * _NEIGHBOUR_WEIGHT) * padded_weights[1:-1]
+    )
 
 
 def mix_normals(
     weights: Values, centres: Values, spreads: Values, is_cut: NDArray[np.bool_], floor: Values | None = None
 ) -> Belief:
-    """Return a belief with the mean and variance of a mixture of normal parts, some of them cut at a floor.
+    """Return a belief with the mean and variance of a mixture of normal parts, some with a cut at a floor.
 
     A part without a cut at the floor is cut at 1, where it reaches 1: no frequency is above 1.
     """

@@ -23,25 +23,28 @@ Itemset: TypeAlias = tuple[int, ...]
 # From the frequency of patterns to the share of the common error of a round that their estimates have.
 ErrorShare: TypeAlias = Callable[[Values], Values]
 
+# Chosen as `local/protocols/adept.md` says, in its section "Constants". What half and double of the numbers change is
+# printed by `python -m benchmarks.constants`; figures below are NCR at half, at the value and at double, of four runs.
+# The number of items that are considered for each pattern of the top.
 ITEMS_PER_PATTERN = 3
-"""The number of items that are considered for each pattern of the top."""
+# The least and the largest number of items that are paired.
 MIN_PAIRED_ITEMS, MAX_PAIRED_ITEMS = 200, 400
-"""The least and the largest number of items that are paired."""
+# The largest number of items that are considered, unless the top is larger.
 MAX_ITEMS = 20_000
-"""The largest number of items that are considered, unless the top is larger."""
+# The number of items that are kept after the first round, those with the largest estimates: more than are ever
+# considered. Further items count in the law of item frequencies alone.
 MAX_KEPT_ITEMS = 1 << 17
-"""The number of items that are kept after the first round, those with the largest estimates: more than are ever
-considered. Further items count in the law of item frequencies alone."""
+# The least probability to be among the top that a set needs to be joined to a larger set.
 PLAUSIBLE = 0.003
-"""The least probability to be among the top that a set needs to be joined to a larger set."""
+# The number of sets of a level, the likeliest among the top, that are joined to larger sets.
 MAX_JOINED_SETS = 1500
-"""The number of sets of a level, the likeliest among the top, that are joined to larger sets."""
+# Arithmetic alone: far below one person in any study, so that logarithms and ratios are finite.
 _MIN_MEAN = 1e-9
 _MIN_THRESHOLD = 1e-6
 _MAX_ERROR = 0.75  # the largest common error of a round, relative to the frequencies
-_ERROR_STEP = 0.005
+_ERROR_STEP = 0.005  # of the grid of common errors: a thirtieth of the independent error of a pattern
 _INFORMATIVE_DEVIATIONS = 2.0  # below 1: nearer to 1, an estimate bears on the question of whether all are too large
-_NEGLIGIBLE_PROBABILITY = 1e-5
+_NEGLIGIBLE_PROBABILITY = 1e-5  # of 20,000 patterns, all below it together are a fifth of a pattern
 _THRESHOLD_PRECISION = 0.002  # of the logarithm of a threshold
 
 
@@ -74,15 +77,13 @@ class EvidenceTable:
         self._put(sets, remove_common_error(self.evidence_of(sets), error, error_share))
 
     def _put(self, sets: list[Itemset], evidence: Evidence) -> None:
-        columns = (evidence.values, evidence.noise, evidence.relative, evidence.growth)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
+        rows = zip(*(column.tolist() for column in evidence.columns), strict=True)
         self.rows.update(zip(sets, rows, strict=True))
 
     def evidence_of(self, sets: list[Itemset]) -> Evidence:
         """Return the evidence about each set; infinite noise for a set that was not measured."""
         unmeasured = (0.0, np.inf, 0.0, 0.0)
-        rows = np.array([self.rows.get(itemset, unmeasured) for itemset in sets]).reshape(-1, 4)
-        return Evidence(values=rows[:, 0], noise=rows[:, 1], relative=rows[:, 2], growth=rows[:, 3])
+        return Evidence(*np.array([self.rows.get(itemset, unmeasured) for itemset in sets]).reshape(-1, 4).T)
 
     def believe(self, sets: list[Itemset], guess: ItemsetGuess, default: ItemsetPrior) -> Belief:
         """Return the posterior of sets, by the evidence about them and by the guess from their parts."""

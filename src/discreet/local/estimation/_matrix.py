@@ -6,7 +6,7 @@ Each protocol has its own questions about the matrix.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -14,27 +14,25 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ...errors import MisuseError
-from ...exact import How
 from ...privacy import exact
-from .. import Protocol
 from ..oracle_steps import means
-from ..protocols import SVIM, Singles, check_relations, confidence_base, item_finder
+from ..protocols import SVIM, RelationProtocol, Singles, make_item_protocol
 from ..study import (
     Ask,
     CandidateEstimates,
     Estimate,
     FoldedProjection,
-    Items,
-    Learnt,
     NumberQuestion,
     Partition,
     Projection,
+    ProtocolResult,
     QuestionCandidates,
     RelationEstimates,
+    RelationItems,
     Relations,
-    Talk,
+    RoundGenerator,
+    StudyGoal,
     Values,
-    Wanted,
     check_candidates,
     check_parts,
     estimate_candidates,
@@ -44,10 +42,11 @@ from ..study import (
 )
 from ._beliefs import Evidence
 from ._priors import ItemsetGuess, shrink_estimates
-from ._spectral import Matrix, Whole
+from ._spectral import Direction, Matrix, MatrixBelief, Sides
 
 # The part of the last group of people that answers for sizes, as svim's 0.1 of 0.5.
 _SIZES_SHARE = Fraction(1, 5)
+# Chosen among six values on other seeds (`relations.md`, line 12).
 _CURIOSITY = 0.1  # deviations that are added to an entry when relations are selected for a question
 
 
@@ -67,7 +66,7 @@ class PairSupports:
         The variance of each entry, if it is known.
     """
 
-    items: Items
+    items: RelationItems
     values: Matrix
     guess: Matrix
     doubt: Matrix | None = None
@@ -113,13 +112,11 @@ class PairSupports:
         )
 
 
-# The weights of both sides, and the range of the number that each person computes from them.
-Direction: TypeAlias = tuple[Whole, Whole, int, int]
 Step: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, PairSupports]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatrixProtocol(Protocol):
+class MatrixProtocol(RelationProtocol):
     """Relations through a matrix of supports.
 
     Parameters
@@ -139,9 +136,6 @@ class MatrixProtocol(Protocol):
     """
 
     shares: tuple[str, str, str] = ("0.3", "0.35", "0.35")
-    how: How = "together"
-    items: int = 64
-    support: int = 1600
     finder: Literal["usual", "svim", "svim-better"] = "usual"
     means: str = "hm"
 
@@ -150,23 +144,18 @@ class MatrixProtocol(Protocol):
         """Whether the questions about items and relations are those of the article."""
         return True
 
-    def check(self, wanted: Wanted) -> None:
+    def check(self, goal: StudyGoal) -> None:
         """Refuse settings that do not add up."""
         check_parts(self.name, self.parts)
-        check_relations(self, wanted)
+        self.check_items(goal)
         check_means(self.means)
-        self._finder.check(Wanted(items=wanted.items, top=self.items, epsilon=wanted.epsilon))
-        check_candidates(1, "0.9", wanted.epsilon, size_oracle=self._oracles[0], oracles=self._oracles[1:])
+        check_candidates(1, "0.9", goal.epsilon, size_oracle=self._oracles[0], oracles=self._oracles[1:])
 
     @property
-    def bias(self) -> str:
-        """The reason for counts of items that are too low: the bias of the protocol that finds the items."""
-        return self._finder.bias
-
-    @property
-    def _finder(self) -> SVIM:
+    def item_protocol(self) -> SVIM:
+        """The protocol that finds the items: svim as printed and svim-better otherwise, unless `finder` says so."""
         usual_finder = "svim" if self.printed else "svim-better"
-        return item_finder(usual_finder if self.finder == "usual" else self.finder)
+        return make_item_protocol(usual_finder if self.finder == "usual" else self.finder)
 
     @property
     def _oracles(self) -> tuple[str, str]:
@@ -178,14 +167,13 @@ class MatrixProtocol(Protocol):
     ) -> Step:
         """Ask a share of the people about the matrix."""
 
-    def talk(self, wanted: Wanted) -> Talk:
+    def ask_rounds(self, goal: StudyGoal) -> RoundGenerator:
         """Lead the conversation."""
         line, (items_share, matrix_share, relations_share) = Partition(), self.parts
-        item_estimates = yield from self._finder.find_items(wanted.items, self.items, wanted.epsilon, line, items_share)
-        singles = Singles.of(item_estimates, self.items)
+        item_estimates, singles = yield from self.find_singles(goal, line, items_share)
         if len(singles.order) < 2:
             return singles.result_without_relations()
-        matrix = yield from self.matrix(singles, item_estimates, line, matrix_share, wanted.epsilon)
+        matrix = yield from self.matrix(singles, item_estimates, line, matrix_share, goal.epsilon)
         if line.taken < items_share + matrix_share:
             relations_share += items_share + matrix_share - line.taken  # no person was asked about the matrix
         relations = matrix.select_relations(matrix.ranked, self.support)
@@ -196,11 +184,11 @@ class MatrixProtocol(Protocol):
             Relations(matrix.items, tuple(questions)),
             line,
             (relations_share * _SIZES_SHARE, relations_share * (1 - _SIZES_SHARE)),
-            wanted.epsilon,
+            goal.epsilon,
             oracles=self._oracles,
             padding="percentile" if self.printed else "predicted",
             binning="each" if self.printed else "bins",
-            frequency=frequency_at(matrix.entries_of(matrix.values, relations), wanted.top),
+            frequency=frequency_at(matrix.entries_of(matrix.values, relations), goal.top),
             largest_size=min(len(questions), _MAX_RELATIONS_PER_PERSON),
             about="relations",
         )
@@ -217,15 +205,15 @@ class MatrixProtocol(Protocol):
             "relation padding": estimated.pad,
             "relations asked about": len(questions),
         }
-        related = _most_reliable(relations, values, variance, singles, wanted.top)
+        related = _most_reliable(relations, values, variance, singles, goal.top)
         by_guess = matrix.select_relations(matrix.guess, self.support)
-        return Learnt(
+        return ProtocolResult(
             itemsets=tuple((item,) for item in singles.order),
             values=singles.values,
             variance=singles.variance,
             facts=facts,
             related=related,
-            kept=tuple(relations[: self.support]),
+            selected=tuple(relations[: self.support]),
             guessed=tuple(by_guess),
         )
 
@@ -241,16 +229,19 @@ class MatrixProtocol(Protocol):
         return chain if self.printed or self.how != "together" else frozenset(chain)
 
     def _answered(
-        self, relations: list[tuple[int, ...]], of: QuestionCandidates
+        self, relations: list[tuple[int, ...]], candidates: QuestionCandidates
     ) -> tuple[list[tuple[int, ...]], list[int]]:
         """Return the chosen relations with an answer, and the position of each answer."""
-        positions = {self._answer_key(of[position]): position for position in range(len(of))}
+        positions = {self._answer_key(candidates[position]): position for position in range(len(candidates))}
         answered = [chain for chain in relations if self._answer_key(chain) in positions]
         return answered, [positions[self._answer_key(chain)] for chain in answered]
 
 
+# With a bin for each size, more bins have fewer people each. Chosen.
 _MAX_RELATIONS_PER_PERSON = 128  # the largest number of relations of one person that a question about sizes tells
+# A wider range adds variance with its square; a narrower range clips more baskets (`relations.md`, notes).
 WIDEST = Fraction(95, 100)  # the share of the people with a number within the range; further numbers are clipped
+# Limits of settings, far above the defaults of 5 rounds and 64 directions: every direction has a group of its own.
 MAX_ROUNDS, MAX_FRESH = 100, 1000
 MAX_DIRECTIONS = 2000  # fresh directions of all rounds: the covariance of their answers takes memory by its square
 
@@ -284,7 +275,7 @@ def theta_at(plan: Any, round_number: int) -> float:
 
 def ask_directions(
     name: str,
-    of: Items | int,
+    row_items: RelationItems | int,
     directions: list[Direction],
     oracle: str,
     epsilon: Fraction,
@@ -294,20 +285,20 @@ def ask_directions(
     """Return the simultaneous rounds of one number each: of one pair of directions, within a range."""
     mean_oracle, rounds = means()[oracle].make(epsilon), []
     for number, (left_weights, right_weights, low, high) in enumerate(directions, 1):
-        left, right = tuple(left_weights.tolist()), tuple(right_weights.tolist())
+        left_side, right_side = tuple(left_weights.tolist()), tuple(right_weights.tolist())
         question: NumberQuestion
-        if isinstance(of, int):
-            question = FoldedProjection(items=of, left=left, right=right, low=low, high=high)
+        if isinstance(row_items, int):
+            question = FoldedProjection(items=row_items, left=left_side, right=right_side, low=low, high=high)
         else:
-            question = Projection(items=of, left=left, right=right, low=low, high=high)
+            question = Projection(items=row_items, left=left_side, right=right_side, low=low, high=high)
         people = line.next(share / len(directions))
         rounds.append(
-            Ask(name=f"{name}, {number} of {len(directions)}", who=people, question=question, oracle=mean_oracle)
+            Ask(name=f"{name}, {number} of {len(directions)}", group=people, question=question, oracle=mean_oracle)
         )
     return tuple(rounds)
 
 
-def direction_of(answer: Estimate) -> tuple[Whole, Whole]:
+def direction_of(answer: Estimate) -> Sides:
     """Return both directions of a round.
 
     They are read from the question, as a study that is continued elsewhere has no further record of them.
@@ -328,14 +319,19 @@ def estimate_mean(answer: Estimate) -> tuple[float, float]:
     return question.low + half * (float(answer.values[0]) + 1), half * half * float(answer.variance[0])
 
 
+def add_answers(belief: MatrixBelief, answers: Iterable[Estimate]) -> None:
+    """Add the mean of each round to a belief, as a measurement along the directions of the round."""
+    for answer in answers:
+        left_weights, right_weights = direction_of(answer)
+        belief.add_measurement(
+            left_weights.astype(np.float64), right_weights.astype(np.float64), *estimate_mean(answer)
+        )
+
+
 def _most_reliable(
     relations: list[tuple[int, ...]], values: Values, variance: Values, singles: Singles, top: int
 ) -> RelationEstimates:
-    """Return the `top` most reliable relations, the most reliable first; of equal ones, the most frequent.
-
-    A confidence is a ratio of two noisy numbers. A relation has no more people than its first side:
-    `confidence_base` bounds the first side by that (D8).
-    """
+    """Return the `top` most reliable relations, the most reliable first; of equal ones, the most frequent."""
     sides_alone: dict[tuple[int, ...], tuple[float, float]] = {
         (item,): (float(value), float(item_variance))
         for item, value, item_variance in zip(singles.order, singles.values, singles.variance, strict=True)
@@ -345,15 +341,6 @@ def _most_reliable(
     }
     antecedents = np.array([sides_alone[chain[:-1]] for chain in relations]).reshape(-1, 2)
     consequents = np.array([sides_alone[chain[-1:]] for chain in relations]).reshape(-1, 2)
-    antecedent_values = confidence_base(antecedents[:, 0], antecedents[:, 1])
-    confidence = np.clip(values, 0.0, antecedent_values) / antecedent_values
-    order = np.lexsort((-values, -confidence))[:top]
-    return RelationEstimates(
-        first=tuple(relations[row][:-1] for row in order),
-        second=tuple(relations[row][-1:] for row in order),
-        values=values[order],
-        variance=variance[order],
-        first_values=antecedent_values[order],
-        first_variance=antecedents[order, 1],
-        second_values=np.clip(consequents[order, 0], 0.0, 1.0),
+    return RelationEstimates.most_reliable(
+        relations, values, variance, (antecedents[:, 0], antecedents[:, 1]), consequents[:, 0], top
     )

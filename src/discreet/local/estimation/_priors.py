@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ._beliefs import Belief, Evidence, Values, log_scaled_cdf, mix_normals
 
 _UNMEASURED_VARIANCE = 1e6  # stands for infinity, with which densities would be no numbers
+# Arithmetic alone: below the square of the frequency of one person among ten million, so that no quotient is infinite.
 _MIN_CORE_VARIANCE = 1e-14
 _MIN_NOISE = 1e-18
 _MIN_SLAB_MEAN = 1e-9
@@ -126,13 +127,15 @@ class ItemsetPrior:
         return _Parts(core, slab, core_centre, core_variance, noise, floor + moved_excess, slab_variance)
 
 
+# The prior of pairs before any pair was measured.
 PAIRS = ItemsetPrior(slope=1.0, spread=0.5, share=0.1, reach=0.15)
-"""The prior of pairs before any pair was measured."""
+# The prior of larger sets, for which the guess is nearer to the truth.
 LARGER = ItemsetPrior(slope=1.0, spread=0.3, share=0.1, reach=0.3)
-"""The prior of larger sets, for which the guess is nearer to the truth."""
+# The prior of relations between few items. The most reliable of them are far from the guess.
 RELATIONS = ItemsetPrior(slope=1.0, spread=0.5, share=0.1, reach=0.3)
-"""The prior of relations between few items. The most reliable of them are far from the guess."""
+# Chosen as `adept.md` says, in "Constants". Four numbers are fitted, in a time linear in the sets.
 _MAX_FITTED_SETS = 4000
+# The steps of round r are .8 * .7^(r-1): after 7 rounds a number has moved by up to 2.4, and its last step is below .1.
 _SEARCH_ROUNDS = 7
 _FIRST_STEP, _STEP_SHRINKAGE = 0.8, 0.7  # the first step of a number, and the factor of a step from round to round
 # Standard deviations of the logarithms of slope, spread, odds of the slab, and reach, around their defaults.
@@ -159,14 +162,14 @@ class _FittingSample(NamedTuple):
         cls, default: ItemsetPrior, log_spreads: tuple[float, ...], evidence: Evidence, guess: ItemsetGuess
     ) -> _FittingSample:
         """Return the measured sets with the largest guesses, and a systematic sample of all further sets."""
-        measured = np.flatnonzero(np.isfinite(evidence.noise))
-        by_guess = measured[np.argsort(-guess.means[measured], kind="stable")]
+        measured_rows = np.flatnonzero(np.isfinite(evidence.noise))
+        by_guess = measured_rows[np.argsort(-guess.means[measured_rows], kind="stable")]
         half = _MAX_FITTED_SETS // 2
         tail = by_guess[half:]
         step = max(1, -(-len(tail) // half))
-        chosen = np.concatenate((by_guess[:half], tail[::step]))
+        sampled_rows = np.concatenate((by_guess[:half], tail[::step]))
         multiplicities = np.concatenate((np.ones(len(by_guess[:half])), np.full(len(tail[::step]), float(step))))
-        return cls(default, log_spreads, evidence.take(chosen), guess.take(chosen), multiplicities)
+        return cls(default, log_spreads, evidence.take(sampled_rows), guess.take(sampled_rows), multiplicities)
 
     def score(self, parameters: Values) -> float:
         """Return the log posterior of the logarithms of a prior's parameters, up to a constant."""

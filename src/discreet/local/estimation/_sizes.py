@@ -8,7 +8,7 @@ twenty such bins noise alone lifts one above two deviations every few runs, so t
 2. No law is quite true: each bin may deviate from it by a share of itself, which is learnt too. By that share the bins
    are moved from the law, and the law divides a bin among the sizes in it.
 
-Nothing in this module sends a question; all of it is post-processing.
+Nothing in this module sends a question; all steps are post-processing.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from ..study import Estimate
 Values: TypeAlias = NDArray[np.float64]
 
 # The constants were chosen as `local/protocols/adept.md` says, in its section "Constants".
+# The least size of each bin. Subset selection makes hardly more noise with 22 bins than with 14, and a person with ten
+# items has ninety ordered pairs.
 BINS = (0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 21, 29, 41, 65, 92, 130, 184, 260, 368, 520, 736, 1040)
-"""The least size of each bin. Subset selection makes hardly more noise with 22 bins than with 14, and a person with ten
-items has ninety ordered pairs."""
 
+# The least size of each bin if liars must not decide. With few bins a report adds less to each; all sizes from 260 on
+# are one bin, in which a report can be only once.
 FEW_BINS = (0, 1, 2, 3, 4, 6, 9, 14, 24, 41, 92, 260)
-"""The least size of each bin if liars must not decide. With few bins a report adds less to each; all sizes from 260 on
-are one bin, in which a report can be only once."""
 
 _LARGEST_SIZE = 1500  # the largest size of a law
 _MEANS = np.geomspace(0.02, 150, 50)
 _SHAPES = np.array([0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0])
 _MEDIANS = np.geomspace(0.5, 150, 30)
 _WIDTHS = np.linspace(0.3, 2.4, 8)
+# The prior median of the number of candidates in a basket, and the standard deviation of its logarithm.
 TYPICAL_SIZE = (2.0, 1.5)
-"""The prior median of the number of candidates in a basket, and the standard deviation of its logarithm."""
 # Priors of the form of a law: the centres of the shape of a negative binomial law and of the width of a log-normal law,
 # then the standard deviations of the logarithm of the shape, and of the width.
 _FORM_CENTRES, _FORM_DEVIATIONS = (1.0, 0.8), (1.5, 0.4)
@@ -93,9 +93,9 @@ class HeldSizes:
     covariance
         The covariance of the probabilities of the bins: under one law, all bins of a tail deviate together.
     mean_error
-        The standard deviation of the mean size, because the last bin does not say how large its sizes are.
+        The standard deviation of the mean size, because the last bin has no upper end.
     exposures
-        For a part of the candidates: the number of these in a basket of each size, up to a factor. None if that grows
+        For a part of the candidates: their number in a basket of each size, up to a factor. None if that grows
         as the size.
     """
 
@@ -208,7 +208,7 @@ class HeldSizes:
         """Return estimates with the part that the padding cuts off given back, and the factors of their noise.
 
         A candidate of rate x is taken to be in a basket of size c with the probability 1 - exp(-x c). A rare candidate
-        comes in proportion to c and loses as much as all candidates do on average; a frequent candidate is in small
+        comes in proportion to c and loses the average part of all candidates; a frequent candidate is in small
         baskets as well and loses less. The frequency after the padding determines x, and x the frequency before it.
         """
         slope = np.interp(values, self.padding_effect(pad).kept_frequencies, self.padding_effect(pad).slope)
@@ -227,7 +227,7 @@ class HeldSizes:
         """Return the share of an error of the correction in the estimate of a candidate of each true frequency.
 
         Only the part that was given back has the error. A rare candidate has the whole error of the correction, and a
-        frequent candidate, with less cut off, has less of it.
+        frequent candidate, with less cut off, has a smaller share.
         """
         effect = self.padding_effect(pad)
         largest_share = 1 - 1 / effect.ratio[0]
@@ -260,7 +260,7 @@ class HeldSizes:
                 ratio=np.ones(len(kept_frequencies)),
                 slope=np.ones(len(kept_frequencies)),
             )
-        # At the rate 0 both are 0: their ratio there is its limit, the correction of all candidates.
+        # At the rate 0 both are 0: their ratio is its limit, the correction of all candidates.
         rare_ratio = self.correction(pad)
         ratio = np.concatenate(([rare_ratio], true_frequencies[1:] / np.maximum(kept_frequencies[1:], 1e-300)))
         steps = np.maximum(np.diff(kept_frequencies), 1e-300)

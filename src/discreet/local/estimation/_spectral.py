@@ -5,7 +5,7 @@ Directions are whole numbers, so that the device computes exactly the sums that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -16,12 +16,18 @@ from ...kernels import along_root, back_from_root, grow_root
 from ..device import hash_item
 
 Matrix: TypeAlias = NDArray[np.float64]
-Whole: TypeAlias = NDArray[np.int64]
+WholeNumbers: TypeAlias = NDArray[np.int64]
+# The weights of both sides of a question; and with the range of the number that each person computes from them.
+Sides: TypeAlias = tuple[WholeNumbers, WholeNumbers]
+Direction: TypeAlias = tuple[WholeNumbers, WholeNumbers, int, int]
 
 SCALE = 4096  # the largest weight of a direction: rounding moves a weight by at most 1 / 8192 of the largest
+# Arithmetic alone: sums of weights are rounded at about 1e-15, and a covariance needs noise above its rounding to have
+# a triangular root.
 _NEGLIGIBLE, _RELATIVE_NOISE_FLOOR = 1e-12, 1e-8
 _BLOCK_CELLS = 1 << 22  # numbers of a block in memory: 32 MiB of doubles
-# The variance of the guess is known up to a factor. The likeliest factor of this grid is taken.
+# The variance of the guess is known up to a factor, and the likeliest factor of the grid is taken. Steps of 4 are steps
+# of 2 in deviations. `relations.md` has an experiment on the smallest factor.
 _FACTORS = tuple(4.0**power for power in range(-4, 4))
 
 
@@ -30,9 +36,9 @@ def independent(supports: Matrix) -> Matrix:
 
     Supports are clipped to fractions: noise may move them below 0 or above 1 (D8).
     """
-    clipped = np.clip(supports, 0.0, 1.0)
-    guess: Matrix = np.outer(clipped, clipped)
-    np.fill_diagonal(guess, clipped)
+    frequencies = np.clip(supports, 0.0, 1.0)
+    guess: Matrix = np.outer(frequencies, frequencies)
+    np.fill_diagonal(guess, frequencies)
     return guess
 
 
@@ -65,7 +71,7 @@ def compose_matrix(left_vectors: Matrix, values: Matrix, right_vectors: Matrix) 
     return matrix
 
 
-def round_direction(direction: Matrix) -> Whole:
+def round_direction(direction: Matrix) -> WholeNumbers:
     """Return a direction in whole numbers, with `SCALE` as its largest weight."""
     largest = float(np.abs(direction).max(initial=0.0))
     if largest <= _NEGLIGIBLE:
@@ -82,14 +88,16 @@ def public_signs(width: int, number: int) -> Matrix:
     return np.array([1.0 - 2.0 * (hash_item(seed, place) & 1) for place in range(width)])
 
 
-def reach(direction: Whole, max_items: int) -> tuple[int, int]:
+def reach(direction: WholeNumbers, max_items: int) -> tuple[int, int]:
     """Return the largest sum of up to `max_items` weights, and minus the smallest sum."""
     ordered = np.sort(direction)
     positive = int(np.clip(ordered[::-1][:max_items], 0, None).sum())
     return positive, -int(np.clip(ordered[:max_items], None, 0).sum())
 
 
-def bounds(left_weights: Whole, right_weights: Whole, max_items: int, *, together: bool) -> tuple[int, int]:
+def bounds(
+    left_weights: WholeNumbers, right_weights: WholeNumbers, max_items: int, *, together: bool
+) -> tuple[int, int]:
     """Return the range of a person's number with up to `max_items` items, for any set of relations (21), (22).
 
     The number of a person with more items is clipped to the range (D5). Items that are simply together make a product
@@ -104,6 +112,18 @@ def bounds(left_weights: Whole, right_weights: Whole, max_items: int, *, togethe
         return -max(left_high * right_low, left_low * right_high), max(left_high * right_high, left_low * right_low)
     # Relations in an order may be any subset of all pairs: the positive and the negative terms of both sides add up.
     return -(left_high * right_low + left_low * right_high), left_high * right_high + left_low * right_low
+
+
+def round_pairs(pairs: Iterable[tuple[Matrix, Matrix]]) -> list[Sides]:
+    """Return pairs of directions in whole numbers."""
+    return [(round_direction(left_weights), round_direction(right_weights)) for left_weights, right_weights in pairs]
+
+
+def add_ranges(pairs: Iterable[Sides], max_items: int | None = None, *, together: bool = False) -> list[Direction]:
+    """Return each pair of directions with the range of its number; None for baskets with any number of items."""
+    return [
+        (*pair, *bounds(*pair, len(pair[0]) if max_items is None else max_items, together=together)) for pair in pairs
+    ]
 
 
 @dataclass(kw_only=True)

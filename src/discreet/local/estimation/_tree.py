@@ -29,7 +29,7 @@ class Node:
     guess: float
 
 
-class Mined(NamedTuple):
+class MinedTree(NamedTuple):
     """An itemset of the tree: the sums over its nodes of their values, estimates and variances."""
 
     ranks: Path
@@ -105,7 +105,7 @@ class Tree:
             for parent, parent_children in parents:
                 _agree(parent, parent_children, min_theta, printed)
 
-    def mine(self, max_sets: int, largest: int, related: NDArray[np.bool_] | None = None) -> list[Mined]:
+    def mine(self, max_sets: int, largest: int, related: NDArray[np.bool_] | None = None) -> list[MinedTree]:
         """Return the `max_sets` most frequent sets of two to `largest` ranks.
 
         1. The people with a set are on the paths that have its last member at some node and its further members above
@@ -151,7 +151,8 @@ class Tree:
             if len(rows):
                 grow((rank,), rows)
         return [
-            Mined(ranks, total, *sums) for total, ranks, *sums in sorted(heap, key=lambda entry: (-entry[0], entry[1]))
+            MinedTree(ranks, total, *sums)
+            for total, ranks, *sums in sorted(heap, key=lambda entry: (-entry[0], entry[1]))
         ]
 
 

@@ -1,4 +1,9 @@
-from ._adding import Adder as Adder, AggregateReading as AggregateReading, Answered as Answered, Counts as Counts
+from ._adding import (
+    Adder as Adder,
+    AggregateReading as AggregateReading,
+    Counts as Counts,
+    SimulatedAnswers as SimulatedAnswers,
+)
 from ._choice import (
     LIARS as LIARS,
     adaptive as adaptive,

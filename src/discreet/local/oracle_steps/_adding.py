@@ -24,16 +24,16 @@ Counts: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answered:
+class SimulatedAnswers:
     """The answers of a simulation: the values of each row, and the number of its person."""
 
     offsets: Offsets
-    held: NDArray[np.int32]
+    values: NDArray[np.int32]
     people: NDArray[np.int64]
 
     def arguments(self, seed: int) -> tuple[Offsets, NDArray[np.int32], NDArray[np.int64], np.uint64]:
         """Return the first arguments of each kernel of devices."""
-        return self.offsets, self.held, self.people, np.uint64(seed)
+        return self.offsets, self.values, self.people, np.uint64(seed)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,14 +42,14 @@ class SharedReports:
 
     Parameters
     ----------
-    more, variance
+    excess, variance
         The excess of each pair of values, and its variance; of honest reports, its mean is 0 for any baskets.
     worth
         The effect of a forged report that names both values on the excess, relative to its effect on the support of
         one value.
     """
 
-    more: NDArray[np.float64]
+    excess: NDArray[np.float64]
     variance: NDArray[np.float64]
     worth: float
 
@@ -60,11 +60,11 @@ class AggregateReading:
 
     supports: Counts
 
-    def shared(self, values: NDArray[np.int64]) -> SharedReports | None:
+    def estimate_pair_excess(self, values: NDArray[np.int64]) -> SharedReports | None:
         """Return the excess of shared reports of each pair of values; None if the aggregate does not tell it."""
         return None
 
-    def together(self, values: NDArray[np.int64]) -> Counts | None:
+    def count_joint_reports(self, values: NDArray[np.int64]) -> Counts | None:
         """Return the number of reports with both values of each pair; None if the aggregate does not tell it."""
         return None
 
@@ -85,13 +85,13 @@ class Adder(ABC):
     def add(self, aggregate: Counts, columns: ReportColumns, times: int = 1) -> None:
         """Add a block of reports to an aggregate, or take it out again with `times` -1."""
 
-    def read(self, aggregate: Counts) -> AggregateReading:
+    def read_aggregate(self, aggregate: Counts) -> AggregateReading:
         """Return the reading of an aggregate; it may share the memory of the aggregate."""
         return AggregateReading(supports=aggregate)
 
     def decode(self, aggregate: Counts) -> Counts:
         """Return the supports of an aggregate."""
-        return self.read(aggregate).supports
+        return self.read_aggregate(aggregate).supports
 
     def count_lots(self, aggregate: Counts) -> Counts | None:
         """Return the number of reports with each lot; None for an oracle without lots.

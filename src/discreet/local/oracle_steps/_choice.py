@@ -8,17 +8,21 @@ from typing import Any
 
 from ... import registry
 from ...errors import MisuseError
-from .. import LARGEST, MeanOracle, Oracle, grown
+from .. import LARGEST, MeanOracle, Oracle, exp_rounded_down
 
-ROOM = 1 << 15  # bits, 4 KiB: longer reports are too much for some devices and networks
+# Bits of a report that is chosen automatically, 4 KiB. Chosen for slow networks. No value makes a question
+# fail: `olh` and `wheel` have short reports for any number of candidates.
+ROOM = 1 << 15
+# The share of liars among the people for the choice of an oracle and a padding: their largest influence counts as an
+# error. It is small, as both the influence of liars and the information of honest people grow with the padding. Half
+# and double: `python -m benchmarks.constants LIARS` (`docs/poisoning.md` has the cost of the defences).
 LIARS = 0.00003
-"""The share of liars among the people for the choice of an oracle and a padding: their largest influence counts as an
-error. It is small, as both the influence of liars and the information of honest people grow with the padding."""
+# The share of liars about the size of their baskets that may not move a padding, or the height of a tree, above the
+# sizes of honest people. Half and double: `python -m benchmarks.constants SIZE_LIARS`.
 SIZE_LIARS = 0.05
-"""The share of liars about the size of their baskets that may not move a padding, or the height of a tree, above the
-sizes of honest people."""
+# The number of target values of liars: a report that can name only one value does a tenth of the harm to each. Chosen:
+# it weighs oracles for sets against oracles for one value (`python -m benchmarks.constants TARGETS`).
 TARGETS = 10
-"""The number of target values of liars: a report that can name only one value does a tenth of the harm to each."""
 
 
 @cache
@@ -114,6 +118,6 @@ def honest_share(oracle: Oracle) -> float:
 
 def grr_or_olh(epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Oracle:
     """Return the choice by rule (8) of Wang, Li, Jha 2018 (A2); for one value each, by the rule of their [36]."""
-    growth = grown(epsilon)
+    growth = exp_rounded_down(epsilon)
     is_small = size < 3 * growth + 2 if single else size < pad * (4 * pad - 1) * growth + 1
     return oracles()["grr" if is_small else "olh"].make(epsilon, size, pad=pad, single=single)

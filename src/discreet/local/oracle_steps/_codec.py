@@ -32,7 +32,9 @@ Report: TypeAlias = dict[str, Any]
 Words: TypeAlias = NDArray[np.uint32]
 Mask: TypeAlias = NDArray[np.bool_]
 
-SHORT = 256  # bytes: the longest report of an oracle with a loss that states no length
+# Bytes of the longest report of an oracle with a loss that states no length: three numbers of 20 digits with their
+# names need fewer than 100. Any number from there to `MOST_REPORT` does.
+SHORT = 256
 # Without spaces, as a device writes a report.
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _HEXADECIMAL = re.compile("[0-9a-f]*")
@@ -48,25 +50,25 @@ class Refused:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
-    """The reports that were read: a collector acknowledges the kept ones, and sends the reason of each refused one.
+    """The parsed reports: a collector acknowledges each good report, and sends the reason of each refusal.
 
     Parameters
     ----------
     columns
         The good reports, in the order in which they were sent.
-    kept
+    positions
         The position of each good report among the sent reports.
     refused
         The reports that are left out, in order.
     """
 
     columns: ReportColumns
-    kept: NDArray[np.int64]
+    positions: NDArray[np.int64]
     refused: tuple[Refused, ...]
 
     def __len__(self) -> int:
         """Return the number of kept reports."""
-        return len(self.kept)
+        return len(self.positions)
 
 
 @dataclass(frozen=True)
@@ -271,8 +273,8 @@ class BitsField(Field):
 
     def make_value(self, columns: ReportColumns, row: int) -> str:
         """Return the digits of one row."""
-        packed: bytes = columns[self.name][row].astype("<u4").tobytes()
-        return packed[: (self.count + 7) // 8].hex()
+        digit_bytes: bytes = columns[self.name][row].astype("<u4").tobytes()
+        return digit_bytes[: (self.count + 7) // 8].hex()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,7 +293,7 @@ class Codec:
     Examples
     --------
     >>> codec = Codec(oracle="olh", longest=256, fields=(SeedField(), WholeField("value", 4)))
-    >>> codec.pack(codec.read([b'{"seed":[7,9],"value":1}']).columns).tolist()
+    >>> codec.pack(codec.read_reports([b'{"seed":[7,9],"value":1}']).columns).tolist()
     [[7, 9, 1]]
     """
 
@@ -320,23 +322,29 @@ class Codec:
         """Return one report of the columns in its JSON form."""
         return {field.name: field.make_value(columns, row) for field in self.fields}
 
-    def read(self, sent: Sequence[bytes | Report]) -> Batch:
+    def read_reports(self, sent: Sequence[bytes | Report]) -> Batch:
         """Return the good reports among the bytes of devices as columns, and the reason of each refusal.
 
         Reports that are objects already pass the same checks.
         """
         if isinstance(sent, bytes | bytearray | str | Mapping):
             raise MisuseError(f"Reports are given in a list, also a single one; {type(sent).__name__} was given.")
-        good, kept, refused = [], [], []
-        for place, one in enumerate(sent):
-            report, reason = _parse_report(one, self.longest) if isinstance(one, bytes) else (one, "")
+        good_reports, good_positions, refused = [], [], []
+        for place, sent_report in enumerate(sent):
+            report, reason = (
+                _parse_report(sent_report, self.longest) if isinstance(sent_report, bytes) else (sent_report, "")
+            )
             reason = reason or self.find_flaw(report)
             if reason:
                 refused.append(Refused(place=place, reason=reason))
             else:
-                good.append(report)
-                kept.append(place)
-        return Batch(columns=self.make_columns(good), kept=np.array(kept, np.int64), refused=tuple(refused))
+                good_reports.append(report)
+                good_positions.append(place)
+        return Batch(
+            columns=self.make_columns(good_reports),
+            positions=np.array(good_positions, np.int64),
+            refused=tuple(refused),
+        )
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -420,10 +428,10 @@ def _parse_report(text: bytes, longest: int) -> tuple[Any, str]:
     if len(text) > longest:
         return None, f"it has {len(text):,} bytes, and no report to this question has over {longest:,}"
     try:
-        written = text.decode("ascii")
-        report = json.loads(written)
+        report_text = text.decode("ascii")
+        report = json.loads(report_text)
         # Written again it is the very text: repeated fields, spaces and further forms of numbers are refused.
-        canonical = _encode(report) == written
+        canonical = _encode(report) == report_text
     except (ValueError, RecursionError):
         return None, "it is not JSON"
     return report, "" if canonical else "it is not written as a device writes it"

@@ -14,24 +14,28 @@ from typing import Any
 
 import numpy as np
 
-# The derivations of these bounds, and their measurements, are in `olh.md` and `wheel.md`.
+# The derivations of the bounds below, and their measurements, are in `olh.md` and `wheel.md`. With `WORTH`
+# reports per seed, the least number of seeds is reached at 16,384 people.
 LEAST_SEEDS = 1 << 10
+# The largest number of cells of a table: 1 GiB. Where a table would need more, seeds are fresh.
 MOST_CELLS = 1 << 27
-"""The largest number of cells of a table: 1 GiB. Where a table would need more, seeds are fresh."""
+# The largest relative growth of the variance of a symbol outside all baskets, for seeds that are published.
 LOSS = 0.05
-"""The largest relative growth of the variance of a symbol outside all baskets, for seeds that are published."""
+# The least number of reports per seed for which a table is cheaper than single reports: reading a table costs about
+# three times seeds times candidates (`wheel.md`), reading reports costs people times candidates.
 WORTH = 16
-"""The least number of reports per seed for which a table is cheaper than single reports."""
+# The least number of standard deviations of a frequent value. Noise alone makes one value in 741 frequent: at half of
+# it one in 15, at double of it none, and values below it leak 4.5 variances each (`_MISSED_VARIANCE`).
 FAR = 3.0
-"""The least number of standard deviations of a frequent value."""
+# The least number of cells for each value that is solved for: the matrix is then within a quarter of the identity.
 WELL = 64
-"""The least number of cells for each value that is solved for: the matrix is then within a quarter of the identity."""
+# The number of most frequent values, per value of a basket, with their pairs considered. A value outside is held by at
+# most 1/64 of the people (`wheel.md`): half doubles that leak, double quadruples the time for pairs.
 PAIRED = 64
-"""The number of most frequent values, per value of a basket, with their pairs considered."""
+# The least seeds for each subtracted pair of a value: its pairs add at most 1 / 1,024 to its variance.
 PARTNERS = 1024
-"""The least seeds for each subtracted pair of a value: its pairs add at most 1 / 1,024 to its variance."""
+# One of this number of families of seeds may have a cell through which a report adds more than `amplified` says.
 SURE = 1000
-"""One of this number of families of seeds may have a cell through which a report adds more than `amplified` says."""
 _MISSED_VARIANCE = 4.5  # of a value below `FAR` deviations, in variances: the largest k^2 P(N < 3 - k), N normal
 _FALSE_FREQUENT = 1 / 700  # the share of values that noise alone makes frequent: P(N > 3) = 1 / 741
 
@@ -66,7 +70,7 @@ class Overlaps:
 
     @staticmethod
     @lru_cache(maxsize=64)
-    def of(held: int, buckets: int, own: float) -> Overlaps:
+    def of(held: int, buckets: int, own_chance: float) -> Overlaps:
         """Return the variances for a basket of `held` values; `own` is the probability of a bucket of the basket."""
 
         def unexplained_variance(value_count: int) -> float:
@@ -78,11 +82,13 @@ class Overlaps:
             for _ in range(value_count):
                 stay = filled * filled_counts / buckets
                 filled = stay + np.concatenate(([0.0], (filled - stay)[:-1]))
-            empty_chance = (1 - filled_counts * own) / (buckets - filled_counts)
-            squares = float((filled * (filled_counts * own**2 + (buckets - filled_counts) * empty_chance**2)).sum())
+            empty_chance = (1 - filled_counts * own_chance) / (buckets - filled_counts)
+            squares = float(
+                (filled * (filled_counts * own_chance**2 + (buckets - filled_counts) * empty_chance**2)).sum()
+            )
             uniform = 1 / buckets
-            single_values = value_count * ((own - uniform) / (1 - uniform)) ** 2 * (1 - uniform)
-            return max(0.0, squares - uniform - single_values) / buckets / (own - uniform) ** 2
+            single_values = value_count * ((own_chance - uniform) / (1 - uniform)) ** 2 * (1 - uniform)
+            return max(0.0, squares - uniform - single_values) / buckets / (own_chance - uniform) ** 2
 
         if held < 2:
             return Overlaps()
@@ -93,12 +99,12 @@ class Overlaps:
         logs = [lgamma(held) - lgamma(count + 1) - lgamma(held - count) for count in companions.tolist()]
         chances = np.exp(np.array(logs) + companions * log(1 / buckets) + (held - 1 - companions) * log1p(-1 / buckets))
         excess = (1 + (held - 2) / buckets) * companions * (companions + 1) / 2 - companions
-        crowded = float(chances @ excess**2 - (chances @ excess) ** 2) * (buckets / (buckets - 1)) ** 2
+        crowded_variance = float(chances @ excess**2 - (chances @ excess) ** 2) * (buckets / (buckets - 1)) ** 2
         return Overlaps(
             pairs=pairs,
             more=max(0.0, unexplained_variance(held) - pairs),
             company=(held - 1) / (buckets - 1),
-            crowded_company=crowded,
+            crowded_company=crowded_variance,
         )
 
 

@@ -97,14 +97,14 @@ class HonestLaw:
         )
 
 
-def independent_pair_laws(own: Fraction, other: Fraction) -> tuple[PairLaw, ...]:
+def independent_pair_laws(p_own: Fraction, p_other: Fraction) -> tuple[PairLaw, ...]:
     """Return the pair laws of an oracle for one value that names all further values independently.
 
     `own` and `other` are the probabilities that a report names a value in the basket, and a value outside of it.
     """
     return (
-        PairLaw(both=other * other, first_value=other, second_value=other),
-        PairLaw(both=own * other, first_value=own, second_value=other),
+        PairLaw(both=p_other * p_other, first_value=p_other, second_value=p_other),
+        PairLaw(both=p_own * p_other, first_value=p_own, second_value=p_other),
     )
 
 
@@ -114,8 +114,8 @@ def independent_tail(chance: Fraction) -> Tail:
     def tail(value_count: int) -> NDArray[np.float64]:
         log_named, log_unnamed = log(chance), log1p(-float(chance))
         logs = [
-            _log_binomial(value_count, named) + named * log_named + (value_count - named) * log_unnamed
-            for named in range(value_count + 1)
+            _log_binomial(value_count, name_count) + name_count * log_named + (value_count - name_count) * log_unnamed
+            for name_count in range(value_count + 1)
         ]
         return _sum_tails(logs)
 
@@ -128,8 +128,10 @@ def tail_without_replacement(symbols: int, sample_size: int) -> Tail:
     def tail(value_count: int) -> NDArray[np.float64]:
         log_subsets = _log_binomial(symbols, sample_size)
         logs = [
-            _log_binomial(value_count, named) + _log_binomial(symbols - value_count, sample_size - named) - log_subsets
-            for named in range(value_count + 1)
+            _log_binomial(value_count, name_count)
+            + _log_binomial(symbols - value_count, sample_size - name_count)
+            - log_subsets
+            for name_count in range(value_count + 1)
         ]
         return _sum_tails(logs)
 
@@ -145,11 +147,11 @@ def count_colliding_values(chance: Fraction, bits: int = SEED_BITS) -> int:
     return 1 + int(bits * log(2) / -log(chance))
 
 
-def _log_binomial(total: int, chosen: int) -> float:
+def _log_binomial(total: int, subset_size: int) -> float:
     """Return the logarithm of a binomial coefficient; that of 0 is -infinity."""
-    if not 0 <= chosen <= total:
+    if not 0 <= subset_size <= total:
         return -np.inf
-    return lgamma(total + 1) - lgamma(chosen + 1) - lgamma(total - chosen + 1)
+    return lgamma(total + 1) - lgamma(subset_size + 1) - lgamma(total - subset_size + 1)
 
 
 def _sum_tails(logs: list[float]) -> NDArray[np.float64]:

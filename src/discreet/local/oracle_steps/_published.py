@@ -27,7 +27,9 @@ Values: TypeAlias = NDArray[np.float64]
 # Symbols and their weights; the positions of both members of each pair, and the extra frequency of the pair.
 Explained: TypeAlias = tuple[NDArray[np.uint32], Values, NDArray[np.int32], NDArray[np.int32], Values]
 
-_MAX_PASSES = 5  # over all symbols
+# Passes over all symbols. Each pass finds the symbols that the leak of earlier symbols hid. The loop ends earlier if no
+# new symbol leaks (`_TOLERABLE_LEAK`): the number only bounds the time.
+_MAX_PASSES = 5
 _TOLERABLE_LEAK = 0.01  # of the variance: frequencies that leak less are not subtracted
 _MAX_STEPS = 12  # of conjugate gradients, which gain a digit or more with each
 _ROWS = 1 << 12  # of a table, that a thread reads at a time
@@ -47,7 +49,7 @@ def published_pairs(numbers: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], ND
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SharedBuckets:
-    """Pairs of symbols, and the extra frequency of their shared buckets beyond that of both symbols alone."""
+    """Pairs of symbols, and the extra frequency of their shared buckets beyond the frequency of both symbols alone."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -157,10 +159,10 @@ class SeedTable:
         estimates, solved, frequent = self._first_estimates, np.zeros(0), np.zeros(0, np.int64)
         noise = (self._buckets - 1) / self._buckets**2 / ((self.own_chance - 1 / self._buckets) ** 2 * self.people)
         for _ in range(_MAX_PASSES - 1):
-            added = self._find_frequent(estimates, frequent, noise, int(self.cells / WELL))
-            if (estimates[added] ** 2).sum() <= _TOLERABLE_LEAK * noise * self.cells:
+            new_symbols = self._find_frequent(estimates, frequent, noise, int(self.cells / WELL))
+            if (estimates[new_symbols] ** 2).sum() <= _TOLERABLE_LEAK * noise * self.cells:
                 break
-            frequent, start = np.concatenate((frequent, added)), np.concatenate((solved, estimates[added]))
+            frequent, start = np.concatenate((frequent, new_symbols)), np.concatenate((solved, estimates[new_symbols]))
             solved = self._solve(frequent, self._first_estimates[frequent], start)
             estimates = self._read(frequent, solved)
             # Each symbol that is solved for takes a part 1 / cells of any further symbol with it.
@@ -169,7 +171,7 @@ class SeedTable:
         pairs = self._find_pairs(frequent, solved, noise)
         if len(pairs.extra):
             estimates = self._read(frequent, solved, pairs)
-            # Pairs are orthogonal to single symbols on average over seeds, but not for these very seeds.
+            # Pairs are orthogonal to single symbols on average over seeds, but not for the seeds of this table.
             solved = solved + self._solve(frequent, estimates[frequent], np.zeros(len(frequent)))
             estimates /= 1 - (len(frequent) + len(pairs.extra)) / self.cells
             estimates[frequent] = solved
@@ -180,11 +182,11 @@ class SeedTable:
         """The frequencies before any symbol is subtracted."""
         return self._read(np.zeros(0, np.int64), np.zeros(0))
 
-    def shared(self, values: NDArray[np.int64]) -> tuple[Values, Values]:
+    def estimate_pair_excess(self, values: NDArray[np.int64]) -> tuple[Values, Values]:
         """Return the excess of shared reports of each pair of values over their frequencies, and its variance.
 
         The values are solved for too, which subtracts their own frequencies. Where the table has no room to solve for
-        all of them, the frequent symbols and the most frequent values are solved for; the excess of the rarest is 0.
+        all values, the frequent symbols and the most frequent values are solved for; the excess of the rarest is 0.
         """
         excess, variance = np.zeros((2, len(values), len(values)))
         estimates, frequent, pairs = self._solution
@@ -251,9 +253,9 @@ class SeedTable:
         return remainder / scale, noise, people
 
     def _find_pairs(self, items: NDArray[np.int64], solved: Values, noise: float) -> SharedBuckets:
-        """Return the pairs that visibly many people hold together, those that share the most first.
+        """Return the pairs that visibly many people hold together, the strongest first.
 
-        Where a device holds two values of one bucket, the bucket is no likelier than for one of them: the remainder is
+        Where a device holds two values of one bucket, the bucket is no likelier than for one value: the remainder is
         negative. A positive remainder was not made by honest devices; it stays in the table for screening.
         """
         seeds = len(self.table)
@@ -384,11 +386,11 @@ class TableReading(AggregateReading):
 
     table: SeedTable
 
-    def shared(self, values: NDArray[np.int64]) -> SharedReports | None:
+    def estimate_pair_excess(self, values: NDArray[np.int64]) -> SharedReports | None:
         """Return the excess of shared reports of each pair of values; None for two buckets, where it is not known."""
         buckets = self.table.table.shape[1]
         # 1 - 2 / buckets is 0: a report that names both values then adds nothing to their excess.
         if buckets < 3:
             return None
-        excess, variance = self.table.shared(values)
-        return SharedReports(more=excess, variance=variance, worth=1 - 2 / buckets)
+        excess, variance = self.table.estimate_pair_excess(values)
+        return SharedReports(excess=excess, variance=variance, worth=1 - 2 / buckets)

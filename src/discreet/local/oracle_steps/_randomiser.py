@@ -6,8 +6,7 @@
 - The *adder* turns columns into an aggregate and an aggregate into supports. Most oracles add up the supports of each
   block; a table of published seeds and the points of a space have adders of their own.
 
-Where a report names a hash function, devices draw its seed afresh or from published ones. These are two randomisers,
-`FreshSeeds` and `PublishedSeeds` in `seeding`; an oracle that hashes picks one of them when it is made.
+Where a report names a hash function, devices draw its seed afresh or from published seeds (`HashedOracle.seeds`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ._adding import Adder, Answered, Counts, SupportAdder
+from ._adding import Adder, Counts, SimulatedAnswers, SupportAdder
 from ._codec import Codec, Field, ReportColumns
 
 # The fields of all oracles: they travel under their own keys, or not at all.
@@ -83,7 +82,7 @@ class Randomiser(ABC):
         return SupportAdder(size=self.aggregate_size, supports=self.supports)
 
     @abstractmethod
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
         """Return the report of each person, as columns: equal to `randomise` on the person's words."""
 
     @abstractmethod
@@ -99,7 +98,7 @@ class Randomiser(ABC):
         return self
 
     def add_drawn(
-        self, aggregate: Counts, answered: Answered, seed: int, generator: np.random.Generator | None
+        self, aggregate: Counts, answered: SimulatedAnswers, seed: int, generator: np.random.Generator | None
     ) -> None:
         """Add the report of each person; a subclass may draw the sums of all reports from a generator instead."""
         self.adder.add(aggregate, self.reports(answered, seed))

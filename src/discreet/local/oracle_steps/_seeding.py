@@ -1,19 +1,16 @@
 """Oracles that hash: a report is the seed of a hash function and a place, and supports the values hashed near it.
 
-Devices get their seeds in two ways, which are two randomisers. With `FreshSeeds` each device draws its own seed. With
-`PublishedSeeds` it draws the number of a published seed: reports then fall into a table of seeds and buckets, and
-reading a round costs seeds times candidates, for any number of people. `HashedOracle.seeding` picks one of the two,
-once; all code that depends on the seeds stands in its class.
+A device draws a seed of its own, or in rounds with many people the number of a published seed. Reports with published
+seeds fall into a table of seeds and buckets. Reading it costs seeds times candidates, for any number of people.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import inf
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -21,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...kernels import tabulate
-from .. import Answered, Counts, Oracle, ReportColumns
+from .. import Counts, Oracle, ReportColumns
 from ..device import WORD
 from ._adding import Adder, AggregateReading, SupportAdder
 from ._codec import Field, SeedField, WholeField
@@ -31,7 +28,6 @@ from ._honest import HonestLaw, count_colliding_values
 from ._published import SeedTable, TableReading, published_pairs
 
 Pair: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32]]
-Variance: TypeAlias = Callable[[Any, int], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +44,13 @@ class HashedOracle(Oracle):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.seeding.check()
+        if self.seeds is not None and (not 2 <= self.seeds < WORD or self.seeds & (self.seeds - 1)):
+            raise MisuseError(f"Published seeds are a power of two from 2 to {WORD // 2:,}; {self.seeds:,} were given.")
 
-    @cached_property
-    def seeding(self) -> FreshSeeds | PublishedSeeds:
-        """The source of the devices' seeds."""
-        return FreshSeeds(self) if self.seeds is None else PublishedSeeds(self, self.seeds)
+    @property
+    def seed_numbers(self) -> dict[str, int]:
+        """The number of published seeds, as it travels with the numbers of the oracle; empty for fresh seeds."""
+        return {} if self.seeds is None else {"seeds": self.seeds}
 
     @property
     @abstractmethod
@@ -69,14 +66,6 @@ class HashedOracle(Oracle):
     def numbered(self, seeds: int | None) -> Self:
         """Return the oracle with the given number of published seeds, or with fresh seeds for None."""
 
-    @abstractmethod
-    def make_fresh_reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return the report of each person with a fresh seed."""
-
-    @abstractmethod
-    def make_published_reports(self, answered: Answered, seed: int, seeds: int) -> ReportColumns:
-        """Return the report of each person with one of `seeds` published seeds."""
-
     @property
     @abstractmethod
     def fresh_law(self) -> HonestLaw:
@@ -86,12 +75,12 @@ class HashedOracle(Oracle):
     def count_fresh_cells(self, columns: ReportColumns) -> Counts | None:
         """Return `cells` of reports with fresh seeds."""
 
-    def find_fresh_windows(self, columns: ReportColumns) -> Pair:
-        """Return the start and the width of the window of each report with a fresh seed: its bucket."""
-        return self.find_buckets(columns)
+    def find_functions(self, columns: ReportColumns) -> Pair:
+        """Return the multiplier and the increment of the hash function of each report."""
+        return (columns["first"], columns["second"]) if self.seeds is None else published_pairs(columns["seed"])
 
-    def find_buckets(self, columns: ReportColumns) -> Pair:
-        """Return the start and the width of the bucket of each report, out of 2^32 hashes."""
+    def find_windows(self, columns: ReportColumns) -> Pair:
+        """Return the start and the width of the window of each report: its bucket, out of 2^32 hashes."""
         # Rounded up, as the device rounds hash * places / 2^32 down: bucket b begins at the least hash of b.
         low = -(-WORD * columns[self.place] // self.places)
         width = -(-WORD * (columns[self.place] + 1) // self.places) - low
@@ -133,165 +122,65 @@ class HashedOracle(Oracle):
     @property
     def fields(self) -> tuple[Field, ...]:
         """Return the fields of a report: a seed or its number, and a place."""
-        return (self.seeding.field, WholeField(self.place, self.places, np.uint32 if self.places == WORD else np.int64))
+        seed = SeedField() if self.seeds is None else WholeField("seed", self.seeds, np.uint32)
+        return (seed, WholeField(self.place, self.places, np.uint32 if self.places == WORD else np.int64))
 
     @cached_property
     def adder(self) -> Adder:
-        """Return the adder of supports, or of a table."""
-        return self.seeding.make_adder()
+        """Return the adder of a table, or of supports, which divides the candidates among all cores."""
+        if self.seeds is not None:
+            return TableAdder(oracle=self, seeds=self.seeds)
+        return SupportAdder(size=self.size, supports=self.supports, on_all_cores=True)
 
     @property
     def at_once(self) -> int:
         """The number of values that some seed puts into one window: fewer with fewer seeds to choose from."""
-        return min(self.size, count_colliding_values(self.p_other, int(self.seeding.field.bits)))
+        return min(self.size, count_colliding_values(self.p_other, int(self.fields[0].bits)))
 
     @property
     def amplified(self) -> Fraction:
-        """The largest influence of a report, relative to its influence by the values that it names."""
-        return self.seeding.amplified
+        """The largest relative influence of a report, through the values of a table that are solved for together."""
+        if self.seeds is None:
+            return Fraction(1)
+        return amplified(self.seeds, self.places, self.symbols_in_all, self.symbols_at_most)
 
     @property
     def excess(self) -> float:
         """The excess of `HonestLaw.excess`; with published seeds it is known and subtracted."""
-        return min(super().excess, self.seeding.most_excess)
+        return super().excess if self.seeds is None else 0.0
 
     @property
     def honest(self) -> HonestLaw | None:
         """The law of honest reports; None if published seeds put values together for all devices."""
-        return self.seeding.honest
+        return self.fresh_law if self.seeds is None else None
 
     def variance(self, frequency: Any, people: int = 1) -> Any:
         """Return the variance of an estimate; with published seeds, with the largest variance from collisions."""
-        return self.seeding.add_collisions(super().variance, frequency, people)
-
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return a seed or its number, and a place, for each person."""
-        return self.seeding.make_reports(answered, seed)
-
-    def cells(self, columns: ReportColumns) -> Counts | None:
-        """Return the number of reports in each of some equally likely places; None with published seeds."""
-        return self.seeding.count_cells(columns)
-
-    def supports(self, columns: ReportColumns) -> Counts:
-        """Return the number of reports with the hash of each candidate in their window."""
-        return count_hashed(*self.seeding.find_pairs(columns), *self.seeding.find_windows(columns), self.size)
-
-    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return whether each value lies in the window of each report."""
-        return windows_met(*self.seeding.find_pairs(columns), *self.seeding.find_windows(columns), values)
-
-
-@dataclass(frozen=True, eq=False)
-class FreshSeeds:
-    """Each device draws its own seed of a hash function."""
-
-    oracle: HashedOracle
-
-    field: ClassVar[Field] = SeedField()
-    # The numbers of the seeds that travel with the oracle.
-    numbers: ClassVar[dict[str, int]] = {}
-    # The largest influence of a report, relative to its influence by the values that it names.
-    amplified: ClassVar[Fraction] = Fraction(1)
-    # A bound of `HonestLaw.excess`; infinity leaves it to the law.
-    most_excess: ClassVar[float] = inf
-
-    def check(self) -> None:
-        """Accept any seed: a device draws it."""
-
-    def add_collisions(self, variance: Variance, frequency: Any, people: int) -> Any:
-        """Return the variance of an estimate: the noise of the reports."""
-        return variance(frequency, people)
-
-    @property
-    def honest(self) -> HonestLaw:
-        """Return the law of the oracle."""
-        return self.oracle.fresh_law
-
-    def make_adder(self) -> Adder:
-        """Return the adder of supports; it divides the candidates among all cores."""
-        return SupportAdder(size=self.oracle.size, supports=self.oracle.supports, on_all_cores=True)
-
-    def make_reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return the seed and the place of each person."""
-        return self.oracle.make_fresh_reports(answered, seed)
-
-    def count_cells(self, columns: ReportColumns) -> Counts | None:
-        """Return the reports that name each place, or each part of all places."""
-        return self.oracle.count_fresh_cells(columns)
-
-    def find_pairs(self, columns: ReportColumns) -> Pair:
-        """Return the seeds of the reports."""
-        return columns["first"], columns["second"]
-
-    def find_windows(self, columns: ReportColumns) -> Pair:
-        """Return the windows of the oracle."""
-        return self.oracle.find_fresh_windows(columns)
-
-
-@dataclass(frozen=True, eq=False)
-class PublishedSeeds:
-    """Each device draws the number of one of `seeds` published seeds, a power of two."""
-
-    oracle: HashedOracle
-    seeds: int
-
-    most_excess: ClassVar[float] = 0.0  # it is known and subtracted; `amplified` bounds the remainder
-    # Published seeds put equal values together for all devices: screening looks at lots instead.
-    honest: ClassVar[None] = None
-
-    def check(self) -> None:
-        """Check that the number of seeds is a power of two."""
-        if not 2 <= self.seeds < WORD or self.seeds & (self.seeds - 1):
-            raise MisuseError(f"Published seeds are a power of two from 2 to {WORD // 2:,}; {self.seeds:,} were given.")
-
-    @property
-    def field(self) -> Field:
-        """The field of the number of a seed."""
-        return WholeField("seed", self.seeds, np.uint32)
-
-    @property
-    def numbers(self) -> dict[str, int]:
-        """The number of seeds, as a number of the oracle."""
-        return {"seeds": self.seeds}
-
-    @property
-    def amplified(self) -> Fraction:
-        """The largest relative influence of a report, through the values that are solved for together."""
-        oracle = self.oracle
-        return amplified(self.seeds, oracle.places, oracle.symbols_in_all, oracle.symbols_at_most)
-
-    def add_collisions(self, variance: Variance, frequency: Any, people: int) -> Any:
-        """Return the variance of an estimate, with the largest variance from collisions."""
-        oracle = self.oracle
+        variance = super().variance
+        if self.seeds is None:
+            return variance(frequency, people)
         collisions = Collisions(
             seeds=self.seeds,
-            buckets=oracle.places,
-            symbols=oracle.symbols_in_all,
-            noise=oracle.rare_variance(people),
-            held=oracle.symbols_at_most,
-            overlaps=oracle.overlaps,
+            buckets=self.places,
+            symbols=self.symbols_in_all,
+            noise=self.rare_variance(people),
+            held=self.symbols_at_most,
+            overlaps=self.overlaps,
         )
         leaked = variance(0.0, people) * collisions.leaked + collisions.leaked_by_company(frequency)
         return variance(frequency, people) * (1 + collisions.solved) + leaked
 
-    def make_adder(self) -> Adder:
-        """Return the adder of a table."""
-        return TableAdder(oracle=self.oracle, seeds=self.seeds)
+    def cells(self, columns: ReportColumns) -> Counts | None:
+        """Return the number of reports in each of some equally likely places; None with published seeds."""
+        return self.count_fresh_cells(columns) if self.seeds is None else None
 
-    def make_reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return the number of the seed and the bucket of each person."""
-        return self.oracle.make_published_reports(answered, seed, self.seeds)
+    def supports(self, columns: ReportColumns) -> Counts:
+        """Return the number of reports with the hash of each candidate in their window."""
+        return count_hashed(*self.find_functions(columns), *self.find_windows(columns), self.size)
 
-    def count_cells(self, columns: ReportColumns) -> None:
-        """Return None: buckets of published seeds are not equally likely."""
-
-    def find_pairs(self, columns: ReportColumns) -> Pair:
-        """Return the seeds of the numbers in the reports."""
-        return published_pairs(columns["seed"])
-
-    def find_windows(self, columns: ReportColumns) -> Pair:
-        """Return the buckets of the reports."""
-        return self.oracle.find_buckets(columns)
+    def match_values(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether each value lies in the window of each report."""
+        return windows_met(*self.find_functions(columns), *self.find_windows(columns), values)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -311,7 +200,7 @@ class TableAdder(Adder):
         """Add reports to the table."""
         tabulate(columns["seed"], columns[self.oracle.place], times, aggregate)
 
-    def read(self, aggregate: Counts) -> AggregateReading:
+    def read_aggregate(self, aggregate: Counts) -> AggregateReading:
         """Return the mean supports under fresh seeds for the frequencies of the table."""
         oracle = self.oracle
         symbols, own_chance = oracle.symbols_in_all, float(oracle.own_chance)

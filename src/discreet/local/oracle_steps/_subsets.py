@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import count_symbols, in_threads, report_subsets, threads
-from .. import Answered, Counts, Oracle, ReportColumns
+from .. import Counts, Oracle, ReportColumns, SimulatedAnswers
 from ._codec import Field, SubsetField
 
 
@@ -19,7 +19,7 @@ class Subsets(Oracle):
     many: int
     hit: int
 
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
         """Return a row of symbols for each person."""
         values = np.empty((len(answered.people), self.many), np.int32)
         report_subsets(*answered.arguments(seed), self.pad, self.size, self.dummies, self.hit, not self.sets, values)
@@ -37,7 +37,7 @@ class Subsets(Oracle):
         counts: Counts = np.sum(in_threads(count, parts), axis=0)
         return counts[: self.size]
 
-    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def match_values(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether each row of symbols has each value."""
         # Symbols outside `values` go to a spare last column, which is cut off.
         place = np.full(self.symbols_in_all, len(values), np.int64)

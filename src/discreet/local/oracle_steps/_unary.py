@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import count_bits, report_bits
-from .. import Answered, Counts, OneValue, Report, ReportColumns
+from .. import Counts, OneValue, Report, ReportColumns, SimulatedAnswers
 from ..device import WORD, Draws, Loss, odds, sample_symbol, symmetric_ratio
 from ._codec import BitsField, Field
 from ._honest import HonestLaw, independent_pair_laws, independent_tail
@@ -62,7 +62,7 @@ class Unary(OneValue):
         """The probability of a 1 at any other bit."""
         return Fraction(self.lie, WORD)
 
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
         """Return a row of bits a person."""
         bits = np.empty((len(answered.people), (self.size + 31) // 32), np.uint32)
         report_bits(*answered.arguments(seed), self.pad, self.size, self.keep, self.lie, bits)
@@ -74,7 +74,7 @@ class Unary(OneValue):
         count_bits(columns["bits"], self.size, counts)
         return counts
 
-    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def match_values(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return the bits of the values."""
         words = columns["bits"][:, values // 32] >> (values % 32).astype(np.uint32)
         return (words & np.uint32(1)).astype(bool)
@@ -82,10 +82,13 @@ class Unary(OneValue):
     @property
     def honest(self) -> HonestLaw:
         """The law of honest reports; the blank law draws each bit with `p_other`."""
-        own, other = self.p_own, self.p_other
-        ratio = max(own / other, (1 - own) / (1 - other))
+        p_own, p_other = self.p_own, self.p_other
+        ratio = max(p_own / p_other, (1 - p_own) / (1 - p_other))
         return HonestLaw(
-            p_other=other, pair_laws=independent_pair_laws(own, other), ratio=ratio, tail=independent_tail(other)
+            p_other=p_other,
+            pair_laws=independent_pair_laws(p_own, p_other),
+            ratio=ratio,
+            tail=independent_tail(p_other),
         )
 
     @property

@@ -21,16 +21,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, get_ar
 from ...errors import CardError, MisuseError, build_message
 
 if TYPE_CHECKING:
-    from ._adding import Answered, Counts
+    from ._adding import Counts, SimulatedAnswers
     from ._codec import Words
 
 T = TypeVar("T")
 Device: TypeAlias = Literal["auto", "gpu", "cpu"]
 
+# The number of hashes in this process from which on `auto` opens a card: a second or two of some cores.
 WORTH = 2 * 10**10
-"""The number of hashes in this process from which on `auto` opens a card: a second or two of some cores."""
+# The number of hashes that take as long as making one report. Chosen: it only weighs both
+# kinds of work against `WORTH`, and the results of the card and of the cores are equal.
 HASHES_PER_REPORT = 256
-"""The number of hashes that take as long as making one report."""
 
 log = logging.getLogger("discreet")
 _lock = RLock()
@@ -113,7 +114,9 @@ def words_on_card(oracle: Any, words: Callable[[], Iterable[Words]], report_coun
     return on_card(work, lambda card: import_module("discreet.gpu._rounds").add_words(card, oracle, words()))
 
 
-def drawn_on_card(oracle: Any, people: int, blocks: Callable[[], Iterable[Answered]], seed: int) -> Counts | None:
+def drawn_on_card(
+    oracle: Any, people: int, blocks: Callable[[], Iterable[SimulatedAnswers]], seed: int
+) -> Counts | None:
     """Return the sums of reports that are made on the card, or None if the cores have to make them."""
     work = people * max(HASHES_PER_REPORT, _hashes_per_report(oracle))
     return on_card(work, lambda card: import_module("discreet.gpu._rounds").add_drawn(card, oracle, blocks(), seed))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from .. import grown
+from .. import exp_rounded_down
 from ..device import ANSWERS, LOSSES, Loss
 from .olh import OLH
 
@@ -21,9 +21,9 @@ class BLH(OLH):
 
     live: ClassVar[bool] = False
     answer = staticmethod(ANSWERS["olh"])
-    loss = Loss(LOSSES["olh"].of, "size pad dummies buckets inside", may="seeds")
+    loss = Loss(LOSSES["olh"].ratio, "size pad dummies buckets inside", optional="seeds")
 
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with two buckets."""
-        return cls._with_buckets(epsilon, size, pad, single, 2, grown(epsilon))
+        return cls._with_buckets(epsilon, size, pad, single, 2, exp_rounded_down(epsilon))

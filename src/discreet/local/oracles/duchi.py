@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import MisuseError
 from ...kernels import report_signs
-from .. import SPAN, Answered, Counts, MeanOracle, ReportColumns, grown
+from .. import SPAN, Counts, MeanOracle, ReportColumns, SimulatedAnswers, exp_rounded_down
 from ..device import WORD
 from ..oracle_steps import Field, WholeField
 
@@ -29,7 +29,7 @@ class Duchi(MeanOracle):
     @classmethod
     def make(cls, epsilon: Fraction, span: int = SPAN) -> Self:
         """Return the oracle; the slope is rounded down, against the collector."""
-        growth = grown(epsilon)
+        growth = exp_rounded_down(epsilon)
         # A smaller slope is more private: rounding never raises the loss above epsilon.
         slope = int((growth - 1) / (growth + 1) * (WORD // 2) / span)
         if slope < 1:
@@ -52,7 +52,7 @@ class Duchi(MeanOracle):
         """The largest value of a report."""
         return self._unit
 
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
         """Return one sign for each person."""
         sign = np.empty(len(answered.people), np.int64)
         report_signs(*self.kernel_arguments(answered, seed), self.slope, sign)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import count_points, report_meeting
-from .. import Answered, Counts, OneValue, ReportColumns, chance, check_ranges, grown
+from .. import Counts, OneValue, ReportColumns, SimulatedAnswers, check_ranges, compute_threshold, exp_rounded_down
 from ..device import WORD, count_space_points
 from ..oracle_steps import (
     Adder,
@@ -33,10 +33,13 @@ from ..oracle_steps import (
     met_together,
 )
 
+# The largest number of points of a space: 256 MiB of whole numbers. Double of it doubles the
+# memory and the time of reading; `geometry.md` has the variance that the bound costs.
 ROOM = 1 << 25
-"""The largest number of points of a space: 256 MiB of whole numbers."""
 _POINTS_PER_SYMBOL = 4  # a space may have more than `ROOM` points for many symbols: four for each
-_MAX_LINE_POINTS = 512  # beyond, summing a line for each pair of values takes too long
+# Points of a line, which are summed for each of the 32,640 pairs of watched values: 17 million look-ups. The time is
+# linear in the limit; half and double move the epsilon from which pairs are not counted by ln 2.
+_MAX_LINE_POINTS = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +66,7 @@ class Geometry(OneValue):
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with the field and the coordinates of least variance, within the room for points."""
         check_ranges(epsilon, size, pad, single)
-        field, coordinates, hit = _select_space(grown(epsilon), size + (not single))
+        field, coordinates, hit = _select_space(exp_rounded_down(epsilon), size + (not single))
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, field=field, coordinates=coordinates, hit=hit)
 
     @property
@@ -92,23 +95,23 @@ class Geometry(OneValue):
 
         A third symbol on the line of two symbols puts both together, for each holder of the third.
         """
-        field, coordinates, own, p_other = self.field, self.coordinates, self.p_own, self.p_other
+        field, coordinates, p_own, p_other = self.field, self.coordinates, self.p_own, self.p_other
         # Points of a hyperplane, and points in the intersection of two.
         plane_points = count_space_points(field, coordinates - 1)
         common_points = count_space_points(field, coordinates - 2)
-        both = own * Fraction(common_points, plane_points)
+        p_both = p_own * Fraction(common_points, plane_points)
         pair_laws = [
-            PairLaw(both=both, first_value=own, second_value=p_other),
-            PairLaw(both=both, first_value=p_other, second_value=p_other),
+            PairLaw(both=p_both, first_value=p_own, second_value=p_other),
+            PairLaw(both=p_both, first_value=p_other, second_value=p_other),
         ]
         if coordinates > 2:
             # Two symbols that are not on a line with the own symbol.
             triple_points = count_space_points(field, coordinates - 3)
             outside_points = field ** (coordinates - 1)
-            independent = own * Fraction(triple_points, plane_points)
-            independent += (1 - own) * Fraction(common_points - triple_points, outside_points)
+            independent = p_own * Fraction(triple_points, plane_points)
+            independent += (1 - p_own) * Fraction(common_points - triple_points, outside_points)
             pair_laws.append(PairLaw(both=independent, first_value=p_other, second_value=p_other))
-        ratio = own * Fraction(self.points, plane_points)
+        ratio = p_own * Fraction(self.points, plane_points)
         return HonestLaw(p_other=p_other, pair_laws=tuple(pair_laws), ratio=ratio, tail=None)
 
     @property
@@ -116,7 +119,7 @@ class Geometry(OneValue):
         """Return the fields of a report: one point."""
         return (WholeField("point", self.points),)
 
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
         """Return a point for each person."""
         point = np.empty(len(answered.people), np.int64)
         space = self.field, self.coordinates, self.hit
@@ -134,7 +137,7 @@ class Geometry(OneValue):
         self.adder.add(aggregate, columns)
         return self.adder.decode(aggregate)
 
-    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def match_values(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether each report meets each value."""
         places = coordinates_of(columns["point"], self.field, self.coordinates)[:, ::-1]
         is_named = np.empty((len(places), len(values)), bool)
@@ -163,7 +166,7 @@ class PointAdder(Adder):
         """Add the points of the reports to the counts."""
         count_points(columns["point"], times, aggregate)
 
-    def read(self, aggregate: Counts) -> AggregateReading:
+    def read_aggregate(self, aggregate: Counts) -> AggregateReading:
         """Return the number of reports that meet each candidate."""
         supports = met(aggregate, self.field, self.coordinates, self.size)
         return PointReading(supports=supports, cells=aggregate, field=self.field, coordinates=self.coordinates)
@@ -177,21 +180,21 @@ class PointReading(AggregateReading):
     field: int
     coordinates: int
 
-    def together(self, values: NDArray[np.int64]) -> Counts | None:
+    def count_joint_reports(self, values: NDArray[np.int64]) -> Counts | None:
         """Return the number of reports that meet both values of each pair; None if lines have too many points."""
         if self.field > _MAX_LINE_POINTS:
             return None
         return met_together(self.cells, self.field, self.coordinates, values)
 
 
-def _unsampled_chance(field: int, coordinates: int, own: Fraction) -> Fraction:
+def _unsampled_chance(field: int, coordinates: int, p_own: Fraction) -> Fraction:
     """Return the probability that a report meets a symbol that was not sampled.
 
     Any two symbols have hyperplanes of equal sizes: `common_points` of the own hyperplane's points meet the symbol.
     """
     plane_points, common_points = count_space_points(field, coordinates - 1), count_space_points(field, coordinates - 2)
-    missed = Fraction(plane_points - common_points, field ** (coordinates - 1))
-    return own * Fraction(common_points, plane_points) + (1 - own) * missed
+    p_missed = Fraction(plane_points - common_points, field ** (coordinates - 1))
+    return p_own * Fraction(common_points, plane_points) + (1 - p_own) * p_missed
 
 
 @lru_cache(maxsize=256)
@@ -201,11 +204,11 @@ def _select_space(growth: Fraction, symbols: int) -> tuple[int, int, int]:
     for field, coordinates in _list_spaces(symbols, int(growth) + 1, max(ROOM, _POINTS_PER_SYMBOL * symbols)):
         # Each of the points inside is `growth` times as likely as each of the points outside.
         inside = count_space_points(field, coordinates - 1) * growth
-        hit = chance(inside / (inside + field ** (coordinates - 1)))
-        own = Fraction(hit, WORD)
-        p_other = _unsampled_chance(field, coordinates, own)
+        hit = compute_threshold(inside / (inside + field ** (coordinates - 1)))
+        p_own = Fraction(hit, WORD)
+        p_other = _unsampled_chance(field, coordinates, p_own)
         if 0 < hit < WORD:
-            variance = p_other * (1 - p_other) / (own - p_other) ** 2
+            variance = p_other * (1 - p_other) / (p_own - p_other) ** 2
             spaces.append((variance, count_space_points(field, coordinates), field, coordinates, hit))
     return min(spaces)[2:]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import report_values
-from .. import Answered, Counts, OneValue, ReportColumns, compute_weight, grown
+from .. import Counts, OneValue, ReportColumns, SimulatedAnswers, compute_weight, exp_rounded_down
 from ..device import WEIGHT_SCALE
 from ..oracle_steps import Field, HonestLaw, PairLaw, WholeField, tail_without_replacement
 
@@ -30,7 +30,7 @@ class GRR(OneValue):
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle; `inside` grows with the padding, as one symbol in `pad` is sampled (A1)."""
-        growth = pad * (grown(epsilon) - 1) + 1
+        growth = pad * (exp_rounded_down(epsilon) - 1) + 1
         unsampled = size - 1 if single else size + pad - 1
         # A single candidate that every device holds has no other symbol; a weight needs a place outside.
         inside = compute_weight(growth, 1, max(unsampled, 1))
@@ -51,7 +51,7 @@ class GRR(OneValue):
         """The probability of any other symbol: an equal share of the remaining probability."""
         return Fraction(WEIGHT_SCALE - self.inside, WEIGHT_SCALE * (self.symbols_in_all - 1))
 
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
         """Return one symbol for each person."""
         value = np.empty(len(answered.people), np.int64)
         report_values(*answered.arguments(seed), self.pad, self.size, self.dummies, np.uint64(self.inside), value)
@@ -61,7 +61,7 @@ class GRR(OneValue):
         """Return the count of each symbol without the dummies."""
         return np.bincount(columns["value"], minlength=self.symbols_in_all)[: self.size].astype(np.int64)
 
-    def named(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def match_values(self, columns: ReportColumns, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether each report is each value."""
         return np.equal(columns["value"][:, None], values)
 
@@ -73,9 +73,9 @@ class GRR(OneValue):
     @property
     def honest(self) -> HonestLaw:
         """The law of honest reports: no report names two values, and the blank law draws any symbol."""
-        own, p_other = self.p_own, self.p_other
-        laws = tuple(PairLaw(both=Fraction(0), first_value=value, second_value=p_other) for value in (p_other, own))
-        ratio, tail = own * self.symbols_in_all, tail_without_replacement(self.symbols_in_all, 1)
+        p_own, p_other = self.p_own, self.p_other
+        laws = tuple(PairLaw(both=Fraction(0), first_value=value, second_value=p_other) for value in (p_other, p_own))
+        ratio, tail = p_own * self.symbols_in_all, tail_without_replacement(self.symbols_in_all, 1)
         return HonestLaw(p_other=p_other, pair_laws=laws, ratio=ratio, tail=tail)
 
     @property
@@ -83,7 +83,7 @@ class GRR(OneValue):
         """Return the fields of a report: one symbol."""
         return (WholeField("value", self.symbols_in_all),)
 
-    def sample_supports(self, answered: Answered, seed: int, generator: np.random.Generator) -> Counts:
+    def sample_supports(self, answered: SimulatedAnswers, seed: int, generator: np.random.Generator) -> Counts:
         """Draw the supports from their joint law.
 
         A person keeps the symbol with the probability p_own - p_other, and otherwise reports any symbol, the own too.

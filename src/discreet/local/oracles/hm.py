@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import report_either
-from .. import SPAN, Answered, Counts, MeanOracle, Report, ReportColumns, chance, grown
+from .. import SPAN, Counts, MeanOracle, Report, ReportColumns, SimulatedAnswers, compute_threshold, exp_rounded_down
 from ..device import WORD
 from ..oracle_steps import Codec, Field, Mask, WholeField, Words, find_names_flaw
 from .duchi import Duchi
@@ -39,7 +39,7 @@ class HM(MeanOracle):
     @classmethod
     def make(cls, epsilon: Fraction, span: int = SPAN) -> Self:
         """Return the oracle with the coin that makes the variance equal for all numbers."""
-        choose = 0 if epsilon <= _MAX_SIGN_EPSILON else chance(1 - 1 / grown(epsilon / 2))
+        choose = 0 if epsilon <= _MAX_SIGN_EPSILON else compute_threshold(1 - 1 / exp_rounded_down(epsilon / 2))
         pm, duchi = PM.make(epsilon, span), Duchi.make(epsilon, span)
         return cls(epsilon=epsilon, span=span, choose=choose, pm=pm, duchi=duchi)
 
@@ -65,7 +65,7 @@ class HM(MeanOracle):
         """The largest value of a report of either mechanism."""
         return max(self.pm.largest, self.duchi.largest) if self.choose else self.duchi.largest
 
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
         """Return the mechanism, and the point or the sign, of each person."""
         kind, value = np.empty(len(answered.people), np.int64), np.empty(len(answered.people), np.int64)
         pm, arguments = self.pm, self.kernel_arguments(answered, seed)

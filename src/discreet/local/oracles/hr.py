@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...kernels import apply_hadamard, report_rows
-from .. import Answered, Counts, OneValue, Report, ReportColumns, chance, grown
+from .. import Counts, OneValue, Report, ReportColumns, SimulatedAnswers, compute_threshold, exp_rounded_down
 from ..device import WORD, Draws, Loss, odds, sample_symbol, symmetric_ratio
 from ..oracle_steps import Field, HonestLaw, WholeField, independent_pair_laws
 
@@ -48,10 +48,12 @@ class HR(OneValue):
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle; column 0 has equal signs in all rows, and no symbol has it."""
-        growth = grown(epsilon)
+        growth = exp_rounded_down(epsilon)
         # The matrix has a power of two of columns: one for each symbol, and column 0.
         rows = 1 << (size + (0 if single else 1)).bit_length()
-        return cls(epsilon=epsilon, size=size, pad=pad, single=single, rows=rows, keep=chance(growth / (growth + 1)))
+        return cls(
+            epsilon=epsilon, size=size, pad=pad, single=single, rows=rows, keep=compute_threshold(growth / (growth + 1))
+        )
 
     @property
     def p_own(self) -> Fraction:
@@ -63,7 +65,7 @@ class HR(OneValue):
         """The probability that the sign equals the sign of any other column: two columns agree in half of the rows."""
         return Fraction(1, 2)
 
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
         """Return a row and one sign for each person."""
         row, sign = np.empty(len(answered.people), np.int64), np.empty(len(answered.people), np.int64)
         report_rows(*answered.arguments(seed), self.pad, self.size, self.dummies, self.rows, self.keep, row, sign)

@@ -11,11 +11,13 @@ import numpy as np
 
 from ...errors import MisuseError
 from ...kernels import report_hashed, report_numbered
-from .. import Answered, Counts, OneValue, ReportColumns, compute_weight, grown
+from .. import Counts, OneValue, ReportColumns, SimulatedAnswers, compute_weight, exp_rounded_down
 from ..device import WEIGHT_SCALE
 from ..oracle_steps import HashedOracle, HonestLaw, independent_pair_laws, independent_tail
 
-_MAX_CELLS = 1 << 12  # the largest number of buckets that are counted one by one
+# The largest number of buckets that are counted one by one, for an alarm about unequal cells. With more, a round has
+# too few reports per bucket for a bound; half and double move the limit by an epsilon of ln 2.
+_MAX_CELLS = 1 << 12
 _MAX_BUCKETS = 1 << 31  # beyond, some buckets would have no hash of 32 bits
 
 
@@ -49,7 +51,7 @@ class OLH(HashedOracle, OneValue):
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with the better of the two numbers of buckets around e^epsilon + 1 (A4)."""
-        growth = grown(epsilon)
+        growth = exp_rounded_down(epsilon)
         bucket_counts = {max(2, int(growth) + 1), max(2, int(growth) + 2)}
         oracles = [cls._with_buckets(epsilon, size, pad, single, buckets, growth) for buckets in sorted(bucket_counts)]
         return min(oracles, key=lambda oracle: oracle.variance(0.0))
@@ -68,7 +70,7 @@ class OLH(HashedOracle, OneValue):
             raise MisuseError(f"delta is over 0 and below 1; {float(delta):g} was given.")
         for share in range(1, pad + 1):
             # Each bucket has at most share / pad of the sampling (Theorem 5): the least share within delta is best.
-            growth = Fraction(pad, share) * (grown(epsilon) - 1) + 1
+            growth = Fraction(pad, share) * (exp_rounded_down(epsilon) - 1) + 1
             buckets = ceil(growth) + 1
             if buckets >= _MAX_BUCKETS:
                 raise MisuseError(
@@ -91,7 +93,7 @@ class OLH(HashedOracle, OneValue):
     def numbers(self) -> dict[str, Any]:
         """The numbers that travel: buckets, the weight of the own bucket, and the share and the seeds, if given."""
         share = {} if self.share is None else {"share": self.share}
-        return {"buckets": self.buckets, "inside": str(self.inside), **share, **self.seeding.numbers}
+        return {"buckets": self.buckets, "inside": str(self.inside), **share, **self.seed_numbers}
 
     @property
     def dummies(self) -> int:
@@ -121,29 +123,31 @@ class OLH(HashedOracle, OneValue):
         """The number of buckets."""
         return self.buckets
 
-    def make_fresh_reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return a hash function and a bucket for each person."""
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
+        """Return a hash function, or the number of a published seed, and a bucket for each person."""
         people = len(answered.people)
         arguments = (*answered.arguments(seed), self.pad, self.size, self.dummies, np.uint64(self.inside), self.buckets)
-        value, first, second = np.empty(people, np.int64), np.empty(people, np.uint32), np.empty(people, np.uint32)
-        report_hashed(*arguments, value, first, second)
-        return {"first": first, "second": second, "value": value}
-
-    def make_published_reports(self, answered: Answered, seed: int, seeds: int) -> ReportColumns:
-        """Return the number of a seed and a bucket for each person."""
-        people = len(answered.people)
-        arguments = (*answered.arguments(seed), self.pad, self.size, self.dummies, np.uint64(self.inside), self.buckets)
-        bucket, seed_number = np.empty(people, np.int64), np.empty(people, np.uint32)
-        report_numbered(*arguments, seeds, bucket, seed_number)
-        return {"seed": seed_number, "value": bucket}
+        value, multiplier, increment = (
+            np.empty(people, np.int64),
+            np.empty(people, np.uint32),
+            np.empty(people, np.uint32),
+        )
+        if self.seeds is not None:
+            report_numbered(*arguments, self.seeds, value, multiplier)
+            return {"seed": multiplier, "value": value}
+        report_hashed(*arguments, value, multiplier, increment)
+        return {"first": multiplier, "second": increment, "value": value}
 
     @property
     def fresh_law(self) -> HonestLaw:
         """The law of honest reports; the blank law draws any hash function with any bucket."""
-        own, p_other = self.p_own, self.p_other
-        ratio = max(own * self.buckets, (1 - own) * self.buckets / (self.buckets - 1))
+        p_own, p_other = self.p_own, self.p_other
+        ratio = max(p_own * self.buckets, (1 - p_own) * self.buckets / (self.buckets - 1))
         return HonestLaw(
-            p_other=p_other, pair_laws=independent_pair_laws(own, p_other), ratio=ratio, tail=independent_tail(p_other)
+            p_other=p_other,
+            pair_laws=independent_pair_laws(p_own, p_other),
+            ratio=ratio,
+            tail=independent_tail(p_other),
         )
 
     def count_fresh_cells(self, columns: ReportColumns) -> Counts | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 from typing import ClassVar, Self
 
-from .. import grown
+from .. import exp_rounded_down
 from ..device import WORD
 from ..oracle_steps import LOSS, Unary, answer
 
@@ -30,5 +30,5 @@ class OUE(Unary):
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle; lies are rounded up, against the collector."""
         # p = 1/2 and q = 1 / (e^epsilon + 1) have the least variance for rare candidates (Wang et al. 2017).
-        lie = ceil(WORD / (grown(epsilon) + 1))
+        lie = ceil(WORD / (exp_rounded_down(epsilon) + 1))
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=WORD // 2, lie=lie)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...kernels import count_bits, report_signed
-from .. import Answered, Counts, OneValue, Report, ReportColumns, check_ranges, grown
+from .. import Counts, OneValue, Report, ReportColumns, SimulatedAnswers, check_ranges, exp_rounded_down
 from ..device import WORD, Draws, Loss, sample_symbol
 from ..oracle_steps import BitsField, Codec, Field, HonestLaw, independent_pair_laws
 
@@ -70,7 +70,7 @@ class PCKVUE(OneValue):
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with the least variance for a rare candidate; `keep` is rounded down."""
         check_ranges(epsilon, size, pad, single)
-        keep, lie = _select_thresholds(grown(epsilon))
+        keep, lie = _select_thresholds(exp_rounded_down(epsilon))
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=keep, lie=lie)
 
     @property
@@ -97,7 +97,7 @@ class PCKVUE(OneValue):
         """The probability of one of both random signs of a key."""
         return Fraction(self.lie, 2 * WORD)
 
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
         """Return two rows of bits for each person."""
         named_keys, signs = (np.empty((len(answered.people), (self.keys + 31) // 32), np.uint32) for _ in range(2))
         report_signed(*answered.arguments(seed), self.pad, self.size, self.keep, self.lie, named_keys, signs)

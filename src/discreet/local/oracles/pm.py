@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import report_pieces
-from .. import SPAN, Answered, Counts, MeanOracle, ReportColumns, compute_weight, grown
+from .. import SPAN, Counts, MeanOracle, ReportColumns, SimulatedAnswers, compute_weight, exp_rounded_down
 from ..device import WEIGHT_SCALE
 from ..oracle_steps import Field, WholeField
 
@@ -33,8 +33,8 @@ class PM(MeanOracle):
     @classmethod
     def make(cls, epsilon: Fraction, span: int = SPAN) -> Self:
         """Return the oracle; window / outside = 1 / e^(epsilon / 2), as in the article."""
-        window = max(1, round(_OUTSIDE / grown(epsilon / 2)))
-        inside = compute_weight(grown(epsilon), window, _OUTSIDE) // _OUTSIDE * _OUTSIDE
+        window = max(1, round(_OUTSIDE / exp_rounded_down(epsilon / 2)))
+        inside = compute_weight(exp_rounded_down(epsilon), window, _OUTSIDE) // _OUTSIDE * _OUTSIDE
         return cls(epsilon=epsilon, span=span, window=window, inside=inside)
 
     @property
@@ -80,7 +80,7 @@ class PM(MeanOracle):
         """The largest value of a report: the value of the last point."""
         return Fraction(self.points - 1, 2) * self._unit
 
-    def reports(self, answered: Answered, seed: int) -> ReportColumns:
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
         """Return one point for each person."""
         point = np.empty(len(answered.people), np.int64)
         window = self.span, self.step, self.window, self.points

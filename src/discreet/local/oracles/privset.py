@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from ...errors import MisuseError
-from .. import SetValued, chance, check_ranges, grown
+from .. import SetValued, check_ranges, compute_threshold, exp_rounded_down
 from ..device import WORD
 from ..oracle_steps import HonestLaw, PairLaw, Subsets, tail_without_replacement
 
@@ -35,12 +35,12 @@ class PrivSet(Subsets, SetValued):
             raise MisuseError(
                 f"privset answers for up to {_MAX_CANDIDATES:,} candidates, and there are {size:,}: use wheel."
             )
-        growth, dummies = grown(epsilon), 0 if single else pad
+        growth, dummies = exp_rounded_down(epsilon), 0 if single else pad
         set_size = _select_set_size(float(growth), size + dummies, pad)
         missing, subsets = comb(size + dummies - pad, set_size), comb(size + dummies, set_size)
         # Each set that meets the padded set is `growth` times as likely as each set that misses it.
         meeting = (subsets - missing) * growth
-        hit = chance(meeting / (meeting + missing))
+        hit = compute_threshold(meeting / (meeting + missing))
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, many=set_size, hit=hit)
 
     @property
@@ -72,7 +72,7 @@ class PrivSet(Subsets, SetValued):
     def honest(self) -> HonestLaw:
         """The law of honest reports; the blank law draws any set of `many` symbols."""
         subsets, missing = self._sets
-        hit, own, p_other = Fraction(self.hit, WORD), self.p_held, self.p_other
+        hit, p_own, p_other = Fraction(self.hit, WORD), self.p_held, self.p_other
         pair_sets = _count_subsets(self.symbols_in_all - 2, self.many - 2)
         missing_pair_sets = _count_subsets(self.symbols_in_all - self.pad - 2, self.many - 2)
         with_own = hit * Fraction(pair_sets, subsets - missing)
@@ -80,10 +80,10 @@ class PrivSet(Subsets, SetValued):
         without_own += (1 - hit) * Fraction(missing_pair_sets, missing)
         pair_laws = [
             PairLaw(both=without_own, first_value=p_other, second_value=p_other),
-            PairLaw(both=with_own, first_value=own, second_value=p_other),
+            PairLaw(both=with_own, first_value=p_own, second_value=p_other),
         ]
         if self.pad > 1:
-            pair_laws.append(PairLaw(both=with_own, first_value=own, second_value=own))
+            pair_laws.append(PairLaw(both=with_own, first_value=p_own, second_value=p_own))
         ratio = max(hit * Fraction(subsets, subsets - missing), (1 - hit) * Fraction(subsets, missing))
         tail = tail_without_replacement(self.symbols_in_all, self.many)
         return HonestLaw(p_other=p_other, pair_laws=tuple(pair_laws), ratio=ratio, tail=tail)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from .. import OneValue, chance, grown
+from .. import OneValue, compute_threshold, exp_rounded_down
 from ..device import WORD
 from ..oracle_steps import HonestLaw, PairLaw, Subsets, tail_without_replacement
 
@@ -22,32 +22,34 @@ class Subset(Subsets, OneValue):
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with the better of the two sizes around symbols / (e^epsilon + 1)."""
-        growth, symbols = grown(epsilon), size + (not single)
+        growth, symbols = exp_rounded_down(epsilon), size + (not single)
         # The variance is least at symbols / (e^epsilon + 1) (Ye, Barg 2018): one of the whole numbers around it.
         lower_size = int(symbols / (growth + 1))
         oracles = []
         for set_size in {min(max(1, lower_size), symbols - 1), min(lower_size + 1, symbols - 1)}:
-            hit = chance(set_size * growth / (set_size * growth + symbols - set_size))
+            hit = compute_threshold(set_size * growth / (set_size * growth + symbols - set_size))
             oracles.append(cls(epsilon=epsilon, size=size, pad=pad, single=single, many=set_size, hit=hit))
         return min(oracles, key=lambda oracle: (oracle.variance(0.0), oracle.many))
 
     @property
     def honest(self) -> HonestLaw:
         """The law of honest reports; the blank law draws any set of `many` symbols."""
-        symbols, set_size, own = self.symbols_in_all, self.many, self.p_own
-        with_own = PairLaw(both=own * Fraction(set_size - 1, symbols - 1), first_value=own, second_value=self.p_other)
+        symbols, set_size, p_own = self.symbols_in_all, self.many, self.p_own
+        with_own = PairLaw(
+            both=p_own * Fraction(set_size - 1, symbols - 1), first_value=p_own, second_value=self.p_other
+        )
         without_own = PairLaw(both=self._unsampled_pair_chance, first_value=self.p_other, second_value=self.p_other)
-        ratio = max(own * symbols / set_size, (1 - own) * symbols / (symbols - set_size))
+        ratio = max(p_own * symbols / set_size, (1 - p_own) * symbols / (symbols - set_size))
         tail = tail_without_replacement(symbols, set_size)
         return HonestLaw(p_other=self.p_other, pair_laws=(without_own, with_own), ratio=ratio, tail=tail)
 
     @property
     def _unsampled_pair_chance(self) -> Fraction:
         """The probability that a report has two given symbols besides the own; 0 for fewer than three symbols."""
-        symbols, set_size, own = self.symbols_in_all, self.many, self.p_own
+        symbols, set_size, p_own = self.symbols_in_all, self.many, self.p_own
         if symbols < 3:
             return Fraction(0)
-        return (set_size - 1) * (own * (set_size - 2) + (1 - own) * set_size) / ((symbols - 1) * (symbols - 2))
+        return (set_size - 1) * (p_own * (set_size - 2) + (1 - p_own) * set_size) / ((symbols - 1) * (symbols - 2))
 
     @property
     def p_own(self) -> Fraction:

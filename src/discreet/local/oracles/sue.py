@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from .. import chance, grown
+from .. import compute_threshold, exp_rounded_down
 from ..device import WORD
 from ..oracle_steps import LOSS, Unary, answer
 
@@ -28,6 +28,6 @@ class SUE(Unary):
     @classmethod
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle; two bits differ between baskets, so each has half of epsilon."""
-        root = grown(epsilon / 2)
-        keep = chance(root / (root + 1))
+        root = exp_rounded_down(epsilon / 2)
+        keep = compute_threshold(root / (root + 1))
         return cls(epsilon=epsilon, size=size, pad=pad, single=single, keep=keep, lie=WORD - keep)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import MisuseError
 from ...kernels import report_points, report_spots
-from .. import Answered, Counts, ReportColumns, SetValued, check_ranges, compute_weight, grown
+from .. import Counts, ReportColumns, SetValued, SimulatedAnswers, check_ranges, compute_weight, exp_rounded_down
 from ..device import WEIGHT_SCALE, WORD
 from ..oracle_steps import HashedOracle, HonestLaw, Pair, PairLaw, independent_tail
 
@@ -44,7 +44,7 @@ class Wheel(HashedOracle, SetValued):
     def make(cls, epsilon: Fraction, size: int, *, pad: int = 1, single: bool = False) -> Self:
         """Return the oracle with the arc that makes the variance least for a candidate outside all baskets."""
         check_ranges(epsilon, size, pad, single)
-        growth = grown(epsilon)
+        growth = exp_rounded_down(epsilon)
         # The arc of least variance, derived in `wheel.md`.
         arc = int(WORD / (2 * pad - 1 + pad * growth))
         if arc < 1:
@@ -59,7 +59,7 @@ class Wheel(HashedOracle, SetValued):
         """
         if seeds is None:
             return self.make(self.epsilon, self.size, pad=self.pad, single=self.single)
-        growth = grown(self.epsilon)
+        growth = exp_rounded_down(self.epsilon)
         # The variance is least at 2 l - 1 + l e^epsilon points, as for the arc of `make`.
         lower_count = min(int(2 * self.pad - 1 + self.pad * growth), WORD - 2)
         oracles = [
@@ -72,7 +72,7 @@ class Wheel(HashedOracle, SetValued):
     def longest(cls, epsilon: Fraction) -> int:
         """Return the largest padding: the number of arcs of one point with room on the circle."""
         # The arc of `make` has a point as long as 2 l - 1 + l e^epsilon <= 2^32.
-        return max(1, int((WORD + 1) / (grown(epsilon) + 2)))
+        return max(1, int((WORD + 1) / (exp_rounded_down(epsilon) + 2)))
 
     @property
     def dummies(self) -> int:
@@ -83,7 +83,7 @@ class Wheel(HashedOracle, SetValued):
     def numbers(self) -> dict[str, Any]:
         """The numbers that travel: the length of an arc, the weight of its points, and the published counts."""
         points = {} if self.points == WORD else {"points": self.points}
-        return {"arc": self.arc, "inside": str(self.inside), **points, **self.seeding.numbers}
+        return {"arc": self.arc, "inside": str(self.inside), **points, **self.seed_numbers}
 
     @property
     def own_chance(self) -> Fraction:
@@ -105,34 +105,35 @@ class Wheel(HashedOracle, SetValued):
         """The probability of the arc of any other value: its hash is uniform on the circle."""
         return Fraction(self.arc, self.points)
 
-    def make_fresh_reports(self, answered: Answered, seed: int) -> ReportColumns:
-        """Return a hash function and a point for each person."""
-        point, first, second = (np.empty(len(answered.people), np.uint32) for _ in range(3))
-        report_points(*answered.arguments(seed), self.pad, np.uint64(self.inside), self.arc, point, first, second)
-        return {"first": first, "second": second, "point": point}
+    def reports(self, answered: SimulatedAnswers, seed: int) -> ReportColumns:
+        """Return a hash function, or the number of a published seed, and a point for each person."""
+        people, arguments = len(answered.people), (*answered.arguments(seed), self.pad, np.uint64(self.inside))
+        multiplier, increment = np.empty(people, np.uint32), np.empty(people, np.uint32)
+        if self.seeds is not None:
+            point = np.empty(people, np.int64)
+            report_spots(*arguments, self.points, self.seeds, point, multiplier)
+            return {"seed": multiplier, "point": point}
+        arc_point = np.empty(people, np.uint32)
+        report_points(*arguments, self.arc, arc_point, multiplier, increment)
+        return {"first": multiplier, "second": increment, "point": arc_point}
 
-    def make_published_reports(self, answered: Answered, seed: int, seeds: int) -> ReportColumns:
-        """Return the number of a seed and a point for each person."""
-        people, weight = len(answered.people), np.uint64(self.inside)
-        point, seed_number = np.empty(people, np.int64), np.empty(people, np.uint32)
-        report_spots(*answered.arguments(seed), self.pad, weight, self.points, seeds, point, seed_number)
-        return {"seed": seed_number, "point": point}
-
-    def find_fresh_windows(self, columns: ReportColumns) -> Pair:
+    def find_windows(self, columns: ReportColumns) -> Pair:
         """Return the start and the length of the window of hashes with an arc over the point of each report."""
+        if self.seeds is not None:
+            return super().find_windows(columns)
         low = columns["point"] - np.uint32(self.arc - 1)
         return low, np.full(len(low), self.arc, np.uint32)
 
     @property
     def fresh_law(self) -> HonestLaw:
         """The law of honest reports; the blank law draws any hash function with any point."""
-        own, p_other = self.p_held, self.p_other
+        p_own, p_other = self.p_held, self.p_other
         pair_laws = [
             PairLaw(both=p_other * p_other, first_value=p_other, second_value=p_other),
-            PairLaw(both=own * p_other, first_value=own, second_value=p_other),
+            PairLaw(both=p_own * p_other, first_value=p_own, second_value=p_other),
         ]
         if self.pad > 1:
-            pair_laws.append(PairLaw(both=own * p_other, first_value=own, second_value=own))
+            pair_laws.append(PairLaw(both=p_own * p_other, first_value=p_own, second_value=p_own))
         ratio = Fraction(self.inside * WORD, WEIGHT_SCALE)
         return HonestLaw(p_other=p_other, pair_laws=tuple(pair_laws), ratio=ratio, tail=independent_tail(p_other))
 

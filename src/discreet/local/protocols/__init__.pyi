@@ -4,10 +4,9 @@ from .fp_tree import FPTree as FPTree
 from .ldpminer import LDPMiner as LDPMiner
 from .pairs import (
     PairsProtocol as PairsProtocol,
+    RelationProtocol as RelationProtocol,
     Singles as Singles,
-    check_relations as check_relations,
-    confidence_base as confidence_base,
-    item_finder as item_finder,
+    make_item_protocol as make_item_protocol,
 )
 from .pckv import PCKV as PCKV
 from .relations import RelationMiner as RelationMiner

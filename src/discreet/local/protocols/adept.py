@@ -26,13 +26,13 @@ from ..study import (
     TYPICAL_FREQUENCY,
     Ask,
     CandidateList,
+    CandidateQuestion,
     Estimate,
-    HowMany,
-    Learnt,
     Partition,
-    Talk,
-    Wanted,
-    Which,
+    ProtocolResult,
+    RoundGenerator,
+    SizeQuestion,
+    StudyGoal,
     asked_candidates,
     check_padding,
     check_parts,
@@ -47,7 +47,7 @@ FIRST_SIZE = (8.0, 1.5)  # items per person: the mean, and the standard deviatio
 # Guesses for later rounds: patterns per person follow from the estimates of the patterns.
 LOG_SIZE_STD = 0.7  # prior standard deviation of log(patterns per person); larger trusts the round about sizes more
 MIN_EXPECTED_SIZE = 0.2  # patterns per person; keeps the logarithm finite where nearly no person holds a pattern
-MIN_LONGEST_PADDING = 5  # paddings up to this are always compared: their noise is small whatever liars do
+MIN_LONGEST_PADDING = 5  # paddings up to this are always compared: their noise is small for any liars
 # Errors that remain after a correction. Larger values make intervals wider; smaller ones let them miss the truth.
 # The part of a truncated frequency that counts as an error when paddings are compared; 1 and 0.25 measured no better
 # (`adept.md`: rank .612 against .614 on all data, .679 against .688 on four data sets).
@@ -58,14 +58,14 @@ DENSE_ERROR = 0.15  # relative error at frequency f, per root of f: in dense dat
 # The limits of a later round.
 MAX_CANDIDATES = 20_000  # patterns; larger questions cost devices time, and the noise of each pattern grows
 MAX_EXPECTED_SIZE = 20  # patterns per person: half of the longest padding, so that twice as many still fit
+# For each later round p: it asks for patterns with a probability of p to 1 - p to be in the top. Later rounds have too
+# few people for nearly certain patterns.
 UNCERTAIN_TOP_PROBABILITY = (0.001, 0.01, 0.03)
-"""For each later round p: it asks for patterns with a probability of p to 1 - p to be in the top. Later rounds have
-fewer people, who should not spread over nearly certain patterns."""
 LIKELIEST_PER_PATTERN = 4  # candidates per pattern of the top, for later rounds that ask for the likeliest patterns
 UNKNOWN_VARIANCE = 0.261  # of an unknown frequency: 1.96 standard deviations are 1, so that the interval is [0, 1]
+# The ratio of the noise of an estimate to the noise of a value without holders, from which on noise depends on the true
+# frequency: reports are few there, and nearly all are true.
 TRUE_NOISE_FACTOR = 2.0
-"""The ratio of the noise of an estimate to that of a value without holders, from which on noise depends on the true
-frequency: reports are few there, and nearly all of them true."""
 PRIOR_PARAMETERS = 2  # numbers of a prior that are learnt from a level: its centre and its width
 
 OracleChoice: TypeAlias = Literal["adaptive", "grr-or-olh"]
@@ -80,23 +80,24 @@ class Adept(Protocol):
     shares
         The shares of the people for the four rounds: all items, then three times the uncertain patterns.
     sizes
-        The share of the people of a round who answer for the number of candidates that they hold.
+        The share of the people of a round for the question about the number of held candidates.
     oracle
         The oracle of candidates: the best oracle for sets, or one item of the basket per person, as for `svim`.
     first_padding
-        The padding of the first round: that of the least predicted error, near the typical basket, or a number.
+        The padding of the first round: the padding of the least predicted error, near the typical basket, or a number.
     prior
-        Whether estimates are shrunk to a prior that is learnt from all of them. If not, they are used unchanged, and
+        Whether estimates are shrunk to a prior that is learnt from all estimates. If not, they are used unchanged, and
         the frequency of a pattern that was not asked for is guessed from its parts.
     later
-        The patterns of later rounds: those that are uncertain to be in the top, or four times `top` likeliest ones.
+        The patterns of later rounds: the patterns that are uncertain to be in the top, or four times `top` likeliest
+        ones.
     merged
         Whether all rounds that asked for a pattern count, by their precision, or only the latest.
     robust
-        Whether liars are considered: oracles and paddings count what one report can add as an error, sizes have few
+        Whether liars are considered: oracles and paddings count the influence of one report as an error, sizes have few
         bins, and no padding is longer than liars about sizes can make it.
 
-    The defaults are the best settings; others measure the effect of each part.
+    The defaults are the best settings; further settings measure the effect of each part.
     """
 
     shares: tuple[str, str, str, str] = ("0.5", "0.25", "0.15", "0.1")
@@ -113,7 +114,7 @@ class Adept(Protocol):
     summary: ClassVar[str] = "the most frequent itemsets: asks again where it is uncertain what is among the top"
     citation: ClassVar[str] = "ours; oracles: Wang et al. 2018 (PrivSet), Wang et al. 2020 (wheel), Ye, Barg 2018"
 
-    def check(self, goal: Wanted) -> None:
+    def check(self, goal: StudyGoal) -> None:
         """Check the settings for a goal."""
         size_share = exact(self.sizes, "sizes")
         check_parts(self.name, self.parts)
@@ -128,15 +129,17 @@ class Adept(Protocol):
         """Return the paddings to compare for the first round; no person holds more than all items."""
         return (min(self.first_padding, item_count),) if isinstance(self.first_padding, int) else PADDINGS
 
-    def talk(self, goal: Wanted) -> Talk:
+    def ask_rounds(self, goal: StudyGoal) -> RoundGenerator:
         """Lead the conversation."""
         return (yield from self.find_patterns(CandidateList(items=goal.items), goal, Partition(), Fraction(1)))
 
-    def find_patterns(self, candidates: CandidateList, goal: Wanted, line: Partition, scale: Fraction) -> Talk:
+    def find_patterns(
+        self, candidates: CandidateList, goal: StudyGoal, line: Partition, scale: Fraction
+    ) -> RoundGenerator:
         """Ask a share of the people, `scale`, for the most frequent itemsets of all items below a number."""
         texts, (share, *later_shares) = candidates.texts, [part * scale for part in self.parts]
-        near, paddings = (TYPICAL_FREQUENCY, FIRST_FREQUENCY), self.first_paddings(goal.items)
-        result = yield from self.ask_round(candidates, line, share, goal, near, "items", paddings)
+        target_frequencies, paddings = (TYPICAL_FREQUENCY, FIRST_FREQUENCY), self.first_paddings(goal.items)
+        result = yield from self.ask_round(candidates, line, share, goal, target_frequencies, "items", paddings)
         beliefs = PatternBeliefs(
             result.evidence,
             result.doubt,
@@ -151,11 +154,13 @@ class Adept(Protocol):
         facts = result.facts("items")
         for number, (share, probability) in enumerate(zip(later_shares, UNCERTAIN_TOP_PROBABILITY, strict=True), 2):
             patterns = self._select_patterns(beliefs, probability)
-            near, about = (beliefs.target_frequency, beliefs.target_frequency), f"patterns {number}"
+            target_frequencies, round_name = (beliefs.target_frequency, beliefs.target_frequency), f"patterns {number}"
             candidates, sizes = CandidateList(itemsets=tuple(patterns), texts=texts), beliefs.expected_held(patterns)
-            result = yield from self.ask_round(candidates, line, share, goal, near, about, expected_sizes=sizes)
+            result = yield from self.ask_round(
+                candidates, line, share, goal, target_frequencies, round_name, expected_sizes=sizes
+            )
             beliefs.add(patterns, result.evidence, result.doubt, result.error_share)
-            facts |= result.facts(about)
+            facts |= result.facts(round_name)
         return build_result(beliefs, facts)
 
     def _select_patterns(self, beliefs: PatternBeliefs, probability: float) -> list[Itemset]:
@@ -172,7 +177,7 @@ class Adept(Protocol):
         candidates: CandidateList,
         line: Partition,
         share: Fraction,
-        goal: Wanted,
+        goal: StudyGoal,
         near: tuple[float, float],
         about: str,
         paddings: tuple[int, ...] = PADDINGS,
@@ -185,7 +190,7 @@ class Adept(Protocol):
         candidates
             The candidates.
         line
-            The people who were not asked yet.
+            The people without a question so far.
         share
             The share of the people for both questions.
         goal
@@ -205,7 +210,7 @@ class Adept(Protocol):
         sizes_answer: Estimate = yield Ask.of(
             f"how many {about}",
             line.next(share * size_share),
-            HowMany(candidates, bins),
+            SizeQuestion(candidates, bins),
             "grr" if self.robust else "adaptive",
             goal.epsilon,
         )
@@ -223,7 +228,10 @@ class Adept(Protocol):
             sizes, goal.epsilon, len(candidates), people, near, paddings=paddings, oracle=self.oracle, liars=liars
         )
         answer: Estimate = yield Ask(
-            name=f"which {about}", who=line.next(share * (1 - size_share)), question=Which(candidates), oracle=oracle
+            name=f"which {about}",
+            group=line.next(share * (1 - size_share)),
+            question=CandidateQuestion(candidates),
+            oracle=oracle,
         )
         return RoundEstimate.of(answer, sizes, expected_sizes or {})
 
@@ -239,7 +247,7 @@ class RoundEstimate:
     doubt, error_share
         The relative standard error that all estimates of the round have in common, and its share by frequency.
     pad, correction
-        The padding, and the factor that restores what it truncates.
+        The padding, and the factor that restores the truncated part.
     """
 
     evidence: Evidence
@@ -313,7 +321,7 @@ def best_oracle(
     paddings, oracle
         The paddings, and the kind of oracle, to choose from.
     liars
-        The share of liars: what their reports could add counts as an error.
+        The share of liars: the influence of their reports counts as an error.
     """
     last, frequency = near
     choices: list[tuple[float, int, Oracle]] = []
@@ -343,24 +351,21 @@ def make_oracle(
     return adaptive(epsilon, candidate_count, pad=pad, frequency=frequency, people=people, liars=liars)
 
 
-def build_result(beliefs: PatternBeliefs, facts: dict[str, Any]) -> Learnt:
-    """Return all patterns with a belief, the most frequent first; of equal ones, subsets come first (A10)."""
+def build_result(beliefs: PatternBeliefs, facts: dict[str, Any]) -> ProtocolResult:
+    """Return all patterns with a belief as the result of the study."""
     patterns = [pattern for level in beliefs.levels for pattern in level.sets]
     values = np.concatenate([level.means for level in beliefs.levels])
     variance = np.concatenate(_level_variances(beliefs)) + (beliefs.doubt * beliefs.error_share(values) * values) ** 2
     variance += DENSE_ERROR**2 * np.clip(values, 0.0, 1.0) ** 3
-    order = np.lexsort((np.array([len(pattern) for pattern in patterns]), -values))
-    return Learnt(
-        itemsets=tuple(patterns[row] for row in order), values=values[order], variance=variance[order], facts=facts
-    )
+    return ProtocolResult.ranked(patterns, values, variance, facts)
 
 
 def _level_variances(beliefs: PatternBeliefs) -> list[Values]:
-    """Return the variances of every level, with that of its prior, which is itself learnt from the level.
+    """Return the variances of every level, with the variance of its prior, which is learnt from the level too.
 
     All evidence about a level tells the centre of its prior, and a pattern is shrunk to it as far as its own reports
     are noisy. With thousands of candidates the variance of the centre is negligible; with two items and ten people it
-    dominates. The excess of frequent items has the same error, relative to the mean frequency of items.
+    dominates. The excess of frequent items has an equal error, relative to the mean frequency of items.
     """
     prior_variance, variances = UNKNOWN_VARIANCE, []
     for length, level in enumerate(beliefs.levels, 1):

@@ -14,22 +14,22 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...errors import MisuseError
-from .. import Protocol
 from ..estimation import Values, balanced
 from ..oracle_steps import make
-from ..study import Ask, CellQuestion, Estimate, Partition, Talk, Wanted, check_parts
-from .pairs import Ranks, Singles, check_relations, item_finder
+from ..study import Ask, CellQuestion, Estimate, Partition, RoundGenerator, StudyGoal, check_parts
+from .pairs import Ranks, RelationProtocol
 
 # A set of up to 8 of 128 items fits into the digits of a 64-bit number (base 129), by which tables are matched.
 MOST_ITEMS = 128
 MOST_WIDTH = 8
 _MAX_PREDICTED_WIDTH = 6  # wider: fewer groups, and the cells of each table double per item; 7 and 8 only if asked for
 MOST_TABLES = 3000  # a group each: with more, groups are too small, and rounds too many
+# A limit of the setting `steps`, 3 by default: each step costs two transforms of every table.
 MOST_STEPS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class CALM(Protocol):
+class CALM(RelationProtocol):
     """Find the most reliable relations through tables of a few items each.
 
     Parameters
@@ -52,8 +52,6 @@ class CALM(Protocol):
 
     shares: tuple[str, str] = ("0.3", "0.7")
     how: Literal["together"] = "together"
-    items: int = 64
-    support: int = 1600
     finder: Literal["svim", "svim-better"] = "svim"
     width: int | Literal["predicted"] = "predicted"
     oracle: str = "adaptive"
@@ -61,17 +59,13 @@ class CALM(Protocol):
 
     name: ClassVar[str] = "calm"
     summary: ClassVar[str] = "the most reliable relations, from tables of a few items that are made to agree"
+    max_items: ClassVar[int] = MOST_ITEMS
     citation: ClassVar[str] = "Zhang, Wang, Li, He, Chen 2018 (CALM); on relations: Dong et al. 2024, section 7"
 
-    @property
-    def bias(self) -> str:
-        """The reason for counts of items that are too low: the bias of the protocol that finds them."""
-        return item_finder(self.finder).bias
-
-    def check(self, goal: Wanted) -> None:
+    def check(self, goal: StudyGoal) -> None:
         """Check the settings for a goal."""
         check_parts(self.name, self.parts)
-        check_relations(self, goal, MOST_ITEMS)
+        self.check_items(goal)
         if isinstance(self.width, int):
             if not 2 <= self.width <= MOST_WIDTH:
                 raise MisuseError(f"width is 2 to {MOST_WIDTH} items, or predicted; {self.width} was given.")
@@ -83,15 +77,11 @@ class CALM(Protocol):
         if not 1 <= self.steps <= MOST_STEPS:
             raise MisuseError(f"steps is 1 to {MOST_STEPS:,}; {self.steps} was given.")
         make(self.oracle, goal.epsilon, 4, single=True)
-        item_finder(self.finder).check(Wanted(items=goal.items, top=self.items, epsilon=goal.epsilon))
 
-    def talk(self, goal: Wanted) -> Talk:
+    def ask_rounds(self, goal: StudyGoal) -> RoundGenerator:
         """Lead the conversation."""
         line, (items_share, tables_share) = Partition(), self.parts
-        item_estimates = yield from item_finder(self.finder).find_items(
-            goal.items, self.items, goal.epsilon, line, items_share
-        )
-        singles = Singles.of(item_estimates, self.items)
+        _, singles = yield from self.find_singles(goal, line, items_share)
         if len(singles.order) < 2:
             return singles.result_without_relations()
         blocks = self._select_blocks(len(singles.order), goal.epsilon)
@@ -108,16 +98,16 @@ class CALM(Protocol):
         answers: tuple[Estimate, ...] = yield asks
         tables = make_consistent(np.array([answer.values for answer in answers]), blocks, self.steps)
         relations = singles.relations("together")
-        positions = {pair: position for position, pair in enumerate(relations.of)}
+        positions = {pair: position for position, pair in enumerate(relations.chains)}
         totals, variance, table_counts = (np.zeros(len(relations)) for _ in range(3))
         for table, block, answer in zip(tables, blocks.tolist(), answers, strict=True):
             # A pair is the sum of the cells with both items: a quarter of all cells.
             noise = float(answer.ask.frequencies.variance(0.0, answer.people)) * 2 ** (len(block) - 2)
             for low, high in combinations(range(len(block)), 2):
-                both = 1 << low | 1 << high
-                first, second = sorted((singles.order[block[low]], singles.order[block[high]]))
-                position = positions[first, second]
-                value = float(table[(np.arange(len(table)) & both) == both].sum())
+                both_bits = 1 << low | 1 << high
+                low_item, high_item = sorted((singles.order[block[low]], singles.order[block[high]]))
+                position = positions[low_item, high_item]
+                value = float(table[(np.arange(len(table)) & both_bits) == both_bits].sum())
                 totals[position] += value
                 variance[position] += noise + min(max(value, 0.0), 1.0) / max(answer.people, 1)
                 table_counts[position] += 1
@@ -147,9 +137,9 @@ def cover_pairs(item_count: int, width: int) -> Ranks:
     is_missing = ~np.eye(item_count, dtype=bool)
     blocks = []
     while is_missing.any():
-        first, second = divmod(int(np.argmax(is_missing)), item_count)
-        block = [first, second]
-        new_pairs = is_missing[first].astype(np.int64) + is_missing[second]
+        low_number, high_number = divmod(int(np.argmax(is_missing)), item_count)
+        block = [low_number, high_number]
+        new_pairs = is_missing[low_number].astype(np.int64) + is_missing[high_number]
         while len(block) < width:
             new_pairs[block] = -1
             block.append(int(np.argmax(new_pairs)))

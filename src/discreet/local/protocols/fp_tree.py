@@ -18,24 +18,24 @@ from ...errors import MisuseError
 from ...privacy import exact
 from .. import Protocol
 from ..device import MOST_NUMBERS
-from ..estimation import Mined, Tree, Values, balanced, balanced_at_random, cut_share
+from ..estimation import MinedTree, Tree, Values, balanced, balanced_at_random, cut_share
 from ..oracle_steps import honest_share, make
 from ..study import (
     Ask,
     CandidateList,
     Estimate,
-    HowMany,
-    Learnt,
     Partition,
     PrefixQuestion,
+    ProtocolResult,
+    RoundGenerator,
+    SizeQuestion,
     SizesRound,
-    Talk,
-    Wanted,
+    StudyGoal,
     check_parts,
     size_bins,
 )
 from .svim import SVIM, SVIMBetter
-from .svsm import join_by_frequency, longest_pattern, shrink_to_guess
+from .svsm import longest_pattern, shrink_to_guess
 
 Inference = Literal["none", "printed", "least-squares"]
 Balance = Literal["none", "printed", "even"]
@@ -103,7 +103,7 @@ class FPTree(Protocol):
         """The protocol that finds the items."""
         return (SVIMBetter if self.items == "svim-better" else SVIM)(robust=self.robust)
 
-    def check(self, goal: Wanted) -> None:
+    def check(self, goal: StudyGoal) -> None:
         """Check the settings for a goal."""
         # With a share of 0.0001, each level has people even if the tree is as high as there are patterns.
         check_parts(self.name, self.parts)
@@ -123,23 +123,23 @@ class FPTree(Protocol):
             )
         make(self.size_oracle, goal.epsilon, goal.top + 1, single=True)
         make(self.oracle, goal.epsilon, path_count + 1, single=True)
-        self.finder.check(Wanted(items=goal.items, top=goal.top, epsilon=goal.epsilon))
+        self.finder.check(StudyGoal(items=goal.items, top=goal.top, epsilon=goal.epsilon))
 
-    def talk(self, goal: Wanted) -> Talk:
+    def ask_rounds(self, goal: StudyGoal) -> RoundGenerator:
         """Lead the conversation."""
         line, (items_share, size_share, levels_share) = Partition(), self.parts
         estimates = yield from self.finder.find_items(goal.items, goal.top, goal.epsilon, line, items_share)
-        best = [position for position in estimates.select_best(goal.top) if estimates.values[position] > 0]
-        items = [estimates.candidates[position][0] for position in best]
+        positions = [position for position in estimates.select_best(goal.top) if estimates.values[position] > 0]
+        items = [estimates.candidates[position][0] for position in positions]
         # Below 1: a certain item would leave no room for any path without it (B6).
-        frequencies = np.clip(estimates.values[best], 0.0, 1 - 1e-6)
-        ranked_items = _RankedItems(items, frequencies, estimates.variance[best])
+        frequencies = np.clip(estimates.values[positions], 0.0, 1 - 1e-6)
+        ranked_items = _RankedItems(items, frequencies, estimates.variance[positions])
         if len(items) < 2:
             return ranked_items.result_without_tree()
         candidates = CandidateList(itemsets=tuple((item,) for item in sorted(items)))
-        size_question = HowMany.up_to(candidates, len(items))
+        size_question = SizeQuestion.up_to(candidates, len(items))
         if self.robust:
-            size_question = HowMany(candidates, size_bins(len(items), goal.epsilon))
+            size_question = SizeQuestion(candidates, size_bins(len(items), goal.epsilon))
         size_oracle = "grr" if self.robust else self.size_oracle
         sizes_answer: Estimate = yield Ask.of(
             "how many items", line.next(size_share), size_question, size_oracle, goal.epsilon
@@ -181,12 +181,12 @@ class FPTree(Protocol):
         return np.clip(weight * values[:-1] + (1 - weight) * guesses, 0.0, None)
 
     def _estimate_itemsets(
-        self, mined: list[Mined], tree: Tree, sizes: SizesRound, height: int
+        self, mined: list[MinedTree], tree: Tree, sizes: SizesRound, height: int
     ) -> tuple[Values, Values]:
         """Return the frequency of each mined itemset, combined with the guess from its items, and its variance."""
         if not mined:
             return np.zeros(0), np.zeros(0)
-        values, measured, noise = np.array([itemset[1:] for itemset in mined]).T
+        values, reported_values, noise = np.array([itemset[1:] for itemset in mined]).T
         guess = np.array([np.prod(tree.chances[list(itemset.ranks)]) for itemset in mined])
         lost = np.array([cut_share(itemset.ranks, tree.chances, sizes.fractions, height) for itemset in mined])
         if self.corrected:
@@ -198,7 +198,7 @@ class FPTree(Protocol):
             weight = float(exact(self.itemset_weight, "itemset_weight"))
             values = weight * values + (1 - weight) * guess
         lost = np.maximum(lost, tree.missing()[[itemset.ranks[-1] for itemset in mined]])
-        return values, _itemset_variance(values, measured, noise, np.maximum(values, guess), lost)
+        return values, _itemset_variance(values, reported_values, noise, np.maximum(values, guess), lost)
 
 
 @dataclass(frozen=True)
@@ -209,20 +209,23 @@ class _RankedItems:
     values: Values
     variance: Values = field(repr=False)
 
-    def result_without_tree(self) -> Learnt:
+    def result_without_tree(self) -> ProtocolResult:
         """Return the items as a result without itemsets."""
         note = "Fewer than two items stood out, so there is no tree: the patterns are single items."
         itemsets = tuple((item,) for item in self.items)
-        return Learnt(itemsets=itemsets, values=self.values, variance=self.variance, notes=(note,))
+        return ProtocolResult(itemsets=itemsets, values=self.values, variance=self.variance, notes=(note,))
 
-    def build_result(self, mined: list[Mined], values: Values, variance: Values, facts: dict[str, Any]) -> Learnt:
+    def build_result(
+        self, mined: list[MinedTree], values: Values, variance: Values, facts: dict[str, Any]
+    ) -> ProtocolResult:
         """Return items and mined itemsets as one result, the most frequent first."""
         itemsets = tuple(tuple(sorted(self.items[rank] for rank in itemset.ranks)) for itemset in mined)
-        singles = tuple((item,) for item in self.items)
-        return join_by_frequency((singles, self.values, self.variance), (itemsets, values, variance), facts)
+        patterns = (*((item,) for item in self.items), *itemsets)
+        both_values, both_variances = np.concatenate((self.values, values)), np.concatenate((self.variance, variance))
+        return ProtocolResult.ranked(patterns, both_values, both_variances, facts)
 
 
-def _itemset_variance(values: Values, measured: Values, noise: Values, upper: Values, lost: Values) -> Values:
+def _itemset_variance(values: Values, reported_values: Values, noise: Values, upper: Values, lost: Values) -> Values:
     """Return the variance of mined itemsets after weights, balance and inference.
 
     The measured frequency is unbiased for the people on paths of the questions. So the error of an estimate is its
@@ -233,7 +236,7 @@ def _itemset_variance(values: Values, measured: Values, noise: Values, upper: Va
     ----------
     values
         The estimates.
-    measured, noise
+    reported_values, noise
         The frequencies by the reports alone, and their variance.
     upper
         The larger of an estimate and its guess.
@@ -242,7 +245,7 @@ def _itemset_variance(values: Values, measured: Values, noise: Values, upper: Va
     """
     lost = np.clip(lost, 0.0, _MAX_LOST_SHARE)
     unmeasured = upper * lost / (1 - lost)
-    shift = values - (measured + unmeasured)
+    shift = values - (reported_values + unmeasured)
     variance: Values = noise + shift**2 + (unmeasured / 2) ** 2
     return variance
 

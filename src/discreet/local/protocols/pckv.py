@@ -10,35 +10,34 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ...errors import MisuseError
-from ...exact import How
 from ...privacy import exact
-from .. import Oracle, Protocol
+from .. import Oracle
 from ..estimation import BINS, Values
 from ..oracle_steps import make
 from ..study import (
     Ask,
     CandidateList,
     Estimate,
-    HowMany,
-    Items,
     KeyQuestion,
     Partition,
     QuestionCandidates,
+    RelationItems,
     Relations,
+    RoundGenerator,
+    SizeQuestion,
     SizesRound,
-    Talk,
-    Wanted,
+    StudyGoal,
     check_candidates,
     check_parts,
     truncation_error,
 )
-from .pairs import Singles, check_relations, item_finder
+from .pairs import RelationProtocol, Singles
 
 _GRR, _UE = "grr", "pckv-ue"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PCKV(Protocol):
+class PCKV(RelationProtocol):
     """Find the most reliable relations as keys with values.
 
     Parameters
@@ -61,9 +60,6 @@ class PCKV(Protocol):
     """
 
     shares: tuple[str, str, str] = ("0.3", "0.1", "0.6")
-    how: How = "together"
-    items: int = 64
-    support: int = 1600
     finder: Literal["svim", "svim-better"] = "svim"
     keys: Literal["relation", "first"] = "relation"
     oracle: Literal["adaptive", "pckv-ue", "grr"] = "adaptive"
@@ -79,15 +75,10 @@ class PCKV(Protocol):
     live: ClassVar[bool] = False
     citation: ClassVar[str] = "Gu, Li, Cheng, Xiong, Cao 2020 (PCKV); on relations: Dong et al. 2024, section 7"
 
-    @property
-    def bias(self) -> str:
-        """The reason for counts of items that are too low: the bias of the protocol that finds them."""
-        return item_finder(self.finder).bias
-
-    def check(self, goal: Wanted) -> None:
+    def check(self, goal: StudyGoal) -> None:
         """Check the settings for a goal."""
         check_parts(self.name, self.parts)
-        check_relations(self, goal)
+        self.check_items(goal)
         # A person with all items has a key for each two of them: a longer padding adds noise alone.
         key_count = self.items * (self.items - 1)
         if isinstance(self.padding, int) and not 1 <= self.padding <= key_count:
@@ -95,28 +86,27 @@ class PCKV(Protocol):
                 f"A padding is 1 to {key_count:,}, the keys that {self.items} items make; {self.padding:,} was given."
             )
         check_candidates(1, self.percentile, goal.epsilon, size_oracle=self.size_oracle, oracles=(_GRR, _UE))
-        item_finder(self.finder).check(Wanted(items=goal.items, top=self.items, epsilon=goal.epsilon))
 
-    def talk(self, goal: Wanted) -> Talk:
+    def ask_rounds(self, goal: StudyGoal) -> RoundGenerator:
         """Lead the conversation."""
         line, (items_share, size_share, last_share) = Partition(), self.parts
-        item_estimates = yield from item_finder(self.finder).find_items(
-            goal.items, self.items, goal.epsilon, line, items_share
-        )
-        singles = Singles.of(item_estimates, self.items)
+        item_estimates, singles = yield from self.find_singles(goal, line, items_share)
         if len(singles.order) < 2:
             return singles.result_without_relations()
         relations = singles.relations(self.how)
-        counted: QuestionCandidates = relations
+        size_candidates: QuestionCandidates = relations
         keys_per_candidate = 1
         if self.keys == "first":
             items = sorted(singles.order)
-            relations = Relations(Items(singles.order, self.how), tuple(permutations(items, 2)))
+            relations = Relations(RelationItems(singles.order, self.how), tuple(permutations(items, 2)))
             # A person with an item has a key for each of the other items, so that counting items suffices.
-            counted, keys_per_candidate = CandidateList(itemsets=tuple((item,) for item in items)), len(items) - 1
-        bins = tuple(low for low in BINS if low <= len(counted))
+            size_candidates, keys_per_candidate = (
+                CandidateList(itemsets=tuple((item,) for item in items)),
+                len(items) - 1,
+            )
+        bins = tuple(low for low in BINS if low <= len(size_candidates))
         sizes_answer: Estimate = yield Ask.of(
-            "how many keys", line.next(size_share), HowMany(counted, bins), self.size_oracle, goal.epsilon
+            "how many keys", line.next(size_share), SizeQuestion(size_candidates, bins), self.size_oracle, goal.epsilon
         )
         sizes = SizesRound.of(sizes_answer)
         pad = keys_per_candidate * sizes.padding("percentile", exact(self.percentile, "percentile"))
@@ -125,7 +115,7 @@ class PCKV(Protocol):
         correction = sizes.correction(max(1, pad // keys_per_candidate))
         question = KeyQuestion(relations, absent=self.keys == "first")
         oracle = self._select_oracle(goal.epsilon, question.values, pad)
-        answer: Estimate = yield Ask(name="which keys", who=line.next(last_share), question=question, oracle=oracle)
+        answer: Estimate = yield Ask(name="which keys", group=line.next(last_share), question=question, oracle=oracle)
         scale = correction if self.corrected else 1.0
         values = answer.values * scale
         variance = answer.variance * scale**2 + truncation_error(values, correction) ** 2
@@ -148,6 +138,6 @@ class PCKV(Protocol):
     @staticmethod
     def _estimate_items(singles: Singles, relations: Relations, values: Values) -> Singles:
         """Return the items with the mean frequency of their keys: all keys of an item have its frequency."""
-        ranks = singles.ranks(relations.of)[0]
+        ranks = singles.ranks(relations.chains)[0]
         key_frequencies = values[0::2] + values[1::2]
         return replace(singles, values=np.bincount(ranks, key_frequencies) / np.bincount(ranks))

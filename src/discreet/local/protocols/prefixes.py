@@ -20,11 +20,11 @@ from ..study import (
     Ask,
     CandidateEstimates,
     CandidateList,
-    Learnt,
     Partition,
-    Talk,
+    ProtocolResult,
+    RoundGenerator,
+    StudyGoal,
     TextNumbers,
-    Wanted,
     check_candidates,
     check_parts,
     check_texts,
@@ -33,15 +33,15 @@ from ..study import (
 )
 from .adept import Adept
 
+# The largest number of candidates of a question, if one symbol more fits: a collector adds them up in seconds.
 MOST_VALUES = 1 << 21
-"""The largest number of candidates of a question, if one symbol more fits: a collector adds them up in seconds."""
+# The standard deviations above 0 from which a beginning is continued. Smaller: rarer texts, and more noise.
 STANDS_OUT = 2.0
-"""The standard deviations above 0 from which a beginning is continued. Smaller: rarer texts, and more noise."""
+# The probability that a result has an item without a holder.
 FALSE_RATE = 0.05
-"""The probability that a result has an item without a holder."""
+# The factor of the squared truncation error that is added: with the error of the round itself, it is the square of the
+# whole truncated part, which is twice the error.
 TRUNCATION_FACTOR = 3.0
-"""The factor of the squared truncation error that is added: with that of the round itself, it is the square of the
-whole truncated part, which is twice the error."""
 _ASCII = "".join(map(chr, range(32, 127)))
 _BYTES = 4  # the largest size of a symbol in UTF-8
 
@@ -60,9 +60,9 @@ class Prefixes(Protocol):
     length
         The largest number of symbols of a text; longer texts are ignored.
     shares
-        The shares of the people: for finding texts, and for the estimates of those that were found.
+        The shares of the people: for finding texts, and for the estimates of found texts.
     sizes
-        The share of the people of a round who answer for the number of candidates that they hold.
+        The share of the people of a round for the question about the number of held candidates.
     candidates
         The number of beginnings that are continued, and of texts that are estimated, per item of the top.
     oracle
@@ -90,7 +90,7 @@ class Prefixes(Protocol):
         """The symbols of the alphabet."""
         return _ASCII if self.alphabet == "ascii" else self.alphabet
 
-    def check(self, goal: Wanted) -> None:
+    def check(self, goal: StudyGoal) -> None:
         """Check the settings for a goal."""
         check_texts(self.symbols, self.length)
         check_parts(self.name, self.parts)
@@ -99,7 +99,8 @@ class Prefixes(Protocol):
         if goal.least > 1 and self.find == "items":
             raise MisuseError("prefixes finds single items: say find=itemsets for patterns of two items or more.")
         text_count, base = self.candidates * goal.top, len(self.symbols) + 1
-        # A beginning takes its bytes, an end, and the quotes and comma of JSON; half a question is left for the rest.
+        # A beginning takes its bytes, an end, and the quotes and comma of JSON; half a question is left for further
+        # fields.
         if text_count * base >= LARGEST or text_count * (_BYTES * (self.length + 1) + 4) > MOST_QUESTION // 2:
             raise MisuseError(
                 f"{text_count:,} texts of up to {self.length:,} symbols do not fit into one question: ask for fewer "
@@ -114,44 +115,44 @@ class Prefixes(Protocol):
             counts=(max(max(1, text_count) * base, MOST_VALUES), max(1, text_count)),
         )
 
-    def talk(self, goal: Wanted) -> Talk:
+    def ask_rounds(self, goal: StudyGoal) -> RoundGenerator:
         """Lead the conversation."""
         line, (find_share, estimate_share) = Partition(), self.parts
         texts, round_count = yield from self._find_texts(goal, line, find_share)
         facts: dict[str, Any] = {"rounds of finding": round_count, "texts found": len(texts)}
         if not texts:
             empty = np.zeros(0)
-            return Learnt(itemsets=(), values=empty, variance=empty, facts=facts, notes=(_NO_TEXT,), texts=())
-        # People whom finding did not need join the last rounds.
+            return ProtocolResult(itemsets=(), values=empty, variance=empty, facts=facts, notes=(_NO_TEXT,), texts=())
+        # The unused people of finding join the last rounds.
         share = find_share + estimate_share - line.taken
         numbers = TextNumbers.whole(texts, self.symbols, self.length)
         candidates = CandidateList(items=len(texts), texts=numbers)
         if self.find == "itemsets":
             text_goal = replace(goal, items=len(texts))
-            learnt = yield from Adept(sizes=self.sizes).find_patterns(candidates, text_goal, line, share)
-            return drop_noise(replace(learnt, facts={**facts, **learnt.facts}, texts=texts))
+            pattern_result = yield from Adept(sizes=self.sizes).find_patterns(candidates, text_goal, line, share)
+            return drop_noise(replace(pattern_result, facts={**facts, **pattern_result.facts}, texts=texts))
         estimates = yield from self._estimate(candidates, line, share, goal, TYPICAL_FREQUENCY, "texts", corrected=True)
-        best = estimates.select_best(len(texts))
-        values = estimates.values[best]
+        positions = estimates.select_best(len(texts))
+        values = estimates.values[positions]
         # Few people tell sizes, and noise alone makes some sizes seem large: the whole correction may be wrong.
         correction_variance = TRUNCATION_FACTOR * truncation_error(values, estimates.correction) ** 2
         return drop_noise(
-            Learnt(
-                itemsets=tuple(candidates[position] for position in best),
+            ProtocolResult(
+                itemsets=tuple(candidates[position] for position in positions),
                 values=values,
-                variance=estimates.variance[best] + correction_variance,
+                variance=estimates.variance[positions] + correction_variance,
                 facts={**facts, "padding": estimates.pad, "correction": estimates.correction},
                 texts=texts,
             )
         )
 
     def _find_texts(
-        self, goal: Wanted, line: Partition, share: Fraction
+        self, goal: StudyGoal, line: Partition, share: Fraction
     ) -> Generator[Ask, Any, tuple[tuple[str, ...], int]]:
         """Return the most frequent whole texts, in the order of their symbols, and the number of rounds.
 
         The candidates of a round are a few beginnings, each followed by all symbols that can come next. Frequent
-        candidates are the beginnings of the next round; those that have ended are whole texts.
+        candidates are the beginnings of the next round; ended candidates are whole texts.
         """
         text_count, frequency, known_length, round_count = self.candidates * goal.top, TYPICAL_FREQUENCY, 0, 0
         beginnings: tuple[str, ...] = ("",)
@@ -164,15 +165,15 @@ class Prefixes(Protocol):
             # The remaining share, divided evenly among this round and the most that can follow.
             later_rounds = ceil((self.length - known_length) / self._step(text_count))
             round_share = (share - line.taken) / (1 + later_rounds)
-            about = f"{known_length} symbols"
-            estimates = yield from self._estimate(candidates, line, round_share, goal, frequency, about)
+            round_name = f"{known_length} symbols"
+            estimates = yield from self._estimate(candidates, line, round_share, goal, frequency, round_name)
             frequency = estimates.frequency_at(goal.top)
-            best = self._select_texts(estimates, numbers, text_count)
+            best_texts = self._select_texts(estimates, numbers, text_count)
             is_last = known_length == self.length
-            whole_texts |= {text: value for text, value in best.items() if is_last or text.endswith(END)}
-            beginnings = tuple(sorted(text for text in best if text not in whole_texts))
-        ranked = sorted(whole_texts, key=lambda text: (-whole_texts[text], text))[:text_count]
-        return tuple(sorted(text.removesuffix(END) for text in ranked)), round_count
+            whole_texts |= {text: value for text, value in best_texts.items() if is_last or text.endswith(END)}
+            beginnings = tuple(sorted(text for text in best_texts if text not in whole_texts))
+        ranked_texts = sorted(whole_texts, key=lambda text: (-whole_texts[text], text))[:text_count]
+        return tuple(sorted(text.removesuffix(END) for text in ranked_texts)), round_count
 
     def _step(self, beginning_count: int) -> int:
         """Return the number of symbols that follow a number of beginnings in one question, at least 1."""
@@ -186,23 +187,23 @@ class Prefixes(Protocol):
         """Return the `count` most frequent texts that stand out from the noise, with their estimates."""
         values = estimates.values
         outstanding = np.flatnonzero(values > STANDS_OUT * np.sqrt(estimates.variance))
-        best: dict[str, float] = {}
+        best_texts: dict[str, float] = {}
         for number in outstanding[np.argsort(-values[outstanding], kind="stable")].tolist():
-            if len(best) == count:
+            if len(best_texts) == count:
                 break
             text = numbers.text(number)
             if text is not None:  # symbols after an end are no text
-                best[text] = float(values[number])
-        return best
+                best_texts[text] = float(values[number])
+        return best_texts
 
     def _estimate(
         self,
         candidates: CandidateList,
         line: Partition,
         share: Fraction,
-        goal: Wanted,
+        goal: StudyGoal,
         frequency: float,
-        about: str,
+        round_name: str,
         corrected: bool = False,
     ) -> Generator[Ask, Any, CandidateEstimates]:
         """Return the estimates of candidates; to rank them, no correction is needed."""
@@ -219,28 +220,28 @@ class Prefixes(Protocol):
                 binning="bins",
                 frequency=frequency,
                 robust=True,
-                about=about,
+                about=round_name,
             )
         )
 
 
-def drop_noise(learnt: Learnt) -> Learnt:
+def drop_noise(result: ProtocolResult) -> ProtocolResult:
     """Return a result without items that may be noise: one result in twenty has an item without a holder.
 
     A public list has existing items only. Found texts may be noise, and a text without a holder must not be published.
     """
-    if not len(learnt.values):
-        return learnt
-    deviations = NormalDist().inv_cdf(1 - FALSE_RATE / len(learnt.values))
-    kept = np.flatnonzero(learnt.values > deviations * np.sqrt(learnt.variance)).tolist()
-    dropped = len(learnt.values) - len(kept)
+    if not len(result.values):
+        return result
+    deviations = NormalDist().inv_cdf(1 - FALSE_RATE / len(result.values))
+    kept_rows = np.flatnonzero(result.values > deviations * np.sqrt(result.variance)).tolist()
+    dropped = len(result.values) - len(kept_rows)
     note = f"{dropped:,} of what was asked about in the end do not stand out from the noise, and are left out."
     return replace(
-        learnt,
-        itemsets=tuple(learnt.itemsets[row] for row in kept),
-        values=learnt.values[kept],
-        variance=learnt.variance[kept],
-        notes=(*learnt.notes, *([note] if dropped else [])),
+        result,
+        itemsets=tuple(result.itemsets[row] for row in kept_rows),
+        values=result.values[kept_rows],
+        variance=result.variance[kept_rows],
+        notes=(*result.notes, *([note] if dropped else [])),
     )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,15 +21,15 @@ import numpy as np
 from ...errors import MisuseError
 from ..estimation import (
     WIDEST,
-    Direction,
     Matrix,
     MatrixBelief,
     MatrixProtocol,
     PairSupports,
+    Sides,
     Step,
-    Whole,
+    add_answers,
+    add_ranges,
     ask_directions,
-    bounds,
     check_rounds,
     compose_matrix,
     decomposed,
@@ -37,10 +38,10 @@ from ..estimation import (
     independent,
     public_signs,
     rank_of,
-    round_direction,
+    round_pairs,
     theta_at,
 )
-from ..study import CandidateEstimates, Estimate, Items, Pair, Partition, Wanted
+from ..study import CandidateEstimates, Estimate, Pair, Partition, RelationItems, StudyGoal
 from .pairs import Singles
 
 # The leading directions of a round that are combined with each other. More: each combination has fewer people.
@@ -87,7 +88,7 @@ class RelationMiner(MatrixProtocol):
         """Whether items and relations are asked for as in the article."""
         return self.form == "printed"
 
-    def check(self, goal: Wanted) -> None:
+    def check(self, goal: StudyGoal) -> None:
         """Check the settings for a goal."""
         super().check(goal)
         check_rounds(self, 0)
@@ -100,21 +101,18 @@ class RelationMiner(MatrixProtocol):
         self, singles: Singles, item_estimates: CandidateEstimates, line: Partition, share: Fraction, epsilon: Fraction
     ) -> Step:
         """Ask a share of the people about the matrix, round by round."""
-        items, guess = Items(singles.order, self.how), independent(singles.values)
+        items, guess = RelationItems(singles.order, self.how), independent(singles.values)
         if not self.rounds:
             return PairSupports(items=items, values=guess, guess=guess)
         round_share, values, together = share / self.rounds, guess, self.how == "together"
         if self.printed:
             for number in range(self.rounds):
-                left, singular, right = decomposed(values)
+                left_vectors, singular, right_vectors = decomposed(values)
                 rank = rank_of(singular, theta_at(self, number))
                 if not rank:
                     break  # no direction is left to ask about
-                leading = [(round_direction(left[:, row]), round_direction(right[:, row])) for row in range(rank)]
                 # The range that any set of relations has, equations (21) and (22).
-                directions: list[Direction] = [
-                    (one, other, *bounds(one, other, len(one), together=False)) for one, other in leading
-                ]
+                directions = add_ranges(round_pairs(zip(left_vectors.T[:rank], right_vectors.T[:rank], strict=True)))
                 name = f"matrix, round {number + 1}"
                 answers = yield ask_directions(name, items, directions, self.means, epsilon, line, round_share)
                 values = _project(values, answers)
@@ -124,62 +122,51 @@ class RelationMiner(MatrixProtocol):
         for number in range(self.rounds):
             if self.cascade and number == self.rounds // 2:
                 bonds = _select_bonds(values, singles.order, self.cascade, together=together)
-                items = Items(singles.order, self.how, bonds)
+                items = RelationItems(singles.order, self.how, bonds)
                 belief = _extend_belief(belief, values, belief.variance(), items)
                 values = belief.mean()
             pairs = self._directions(values, theta_at(self, number), number * self.fresh, together=together)
-            directions = [(one, other, *bounds(one, other, max_items, together=together)) for one, other in pairs]
+            directions = add_ranges(pairs, max_items, together=together)
             name = f"matrix, round {number + 1}"
             answers = yield ask_directions(name, items, directions, self.means, epsilon, line, round_share)
-            for answer in answers:
-                one, other = direction_of(answer)
-                belief.add_measurement(one.astype(np.float64), other.astype(np.float64), *estimate_mean(answer))
+            add_answers(belief, answers)
             values = belief.mean()
         return PairSupports(items=items, values=values, guess=belief.guess, doubt=belief.variance())
 
-    def _directions(
-        self, values: Matrix, theta: float, fresh_start: int, *, together: bool
-    ) -> list[tuple[Whole, Whole]]:
+    def _directions(self, values: Matrix, theta: float, fresh_start: int, *, together: bool) -> list[Sides]:
         """Return the pairs of directions of a round: the leading ones of the belief with each other, and fresh ones.
 
         In a symmetric matrix, squares suffice: of a direction, and of the sum of two.
         """
-        left, singular, right = decomposed(values)
+        left_vectors, singular, right_vectors = decomposed(values)
         rank, width = min(rank_of(singular, theta), _LEADING), len(values)
         fresh = min(self.fresh, width * (width - 1) // (2 if together else 1))  # no more than entries
         if together:
-            columns = [left[:, one] + left[:, other] for one in range(rank) for other in range(one + 1)]
-            columns += [public_signs(width, fresh_start + number) for number in range(fresh)]
-            return [(round_direction(column), round_direction(column)) for column in columns]
-        pairs = [(left[:, one], right[:, other]) for one in range(rank) for other in range(rank)]
-        return [(round_direction(one), round_direction(other)) for one, other in pairs] + fresh_pairs(
-            width, range(fresh_start, fresh_start + fresh)
-        )
+            sums = [left_vectors[:, row] + left_vectors[:, column] for row in range(rank) for column in range(row + 1)]
+            sums += [public_signs(width, fresh_start + number) for number in range(fresh)]
+            return round_pairs(zip(sums, sums, strict=True))
+        leading = product(left_vectors.T[:rank], right_vectors.T[:rank])
+        return round_pairs(leading) + fresh_pairs(width, range(fresh_start, fresh_start + fresh))
 
 
-def fresh_pairs(width: int, numbers: range) -> list[tuple[Whole, Whole]]:
+def fresh_pairs(width: int, numbers: range) -> list[Sides]:
     """Return the pairs of public random directions with some numbers."""
-    return [
-        (
-            round_direction(public_signs(width, 2 * number)),
-            round_direction(public_signs(width, 2 * number + 1)),
-        )
-        for number in numbers
-    ]
+    return round_pairs((public_signs(width, 2 * number), public_signs(width, 2 * number + 1)) for number in numbers)
 
 
 def _project(before: Matrix, answers: Sequence[Estimate]) -> Matrix:
     """Return the matrix of the next round (29); a direction without people keeps its value."""
-    directions = [direction_of(answer) for answer in answers]
-    left = np.array([one for one, _ in directions], np.float64).T
-    right = np.array([other for _, other in directions], np.float64).T
+    directions = zip(*(direction_of(answer) for answer in answers), strict=True)
+    left_columns, right_columns = (np.array(weights, np.float64).T for weights in directions)
     values = [
-        estimate_mean(answer)[0] if answer.people else float(left[:, column] @ before @ right[:, column])
+        estimate_mean(answer)[0]
+        if answer.people
+        else float(left_columns[:, column] @ before @ right_columns[:, column])
         for column, answer in enumerate(answers)
     ]
     # Rounded directions have a length, which the projection has twice.
-    squared_lengths = (left**2).sum(0) * (right**2).sum(0)
-    return compose_matrix(left, np.array(values) / squared_lengths, right)
+    squared_lengths = (left_columns**2).sum(0) * (right_columns**2).sum(0)
+    return compose_matrix(left_columns, np.array(values) / squared_lengths, right_columns)
 
 
 def _max_items(item_estimates: CandidateEstimates, width: int) -> int:
@@ -199,12 +186,12 @@ def _guess_variance(singles: Singles) -> Matrix:
 def _select_bonds(values: Matrix, order: tuple[int, ...], count: int, *, together: bool) -> tuple[Pair, ...]:
     """Return the relations that become items: those with the largest support."""
     is_pair = np.triu(np.ones_like(values), 1) if together else 1 - np.eye(len(values))
-    ranked = np.argsort(np.where(is_pair.ravel() > 0, -values.ravel(), np.inf), kind="stable")
+    ranked_codes = np.argsort(np.where(is_pair.ravel() > 0, -values.ravel(), np.inf), kind="stable")
     width = len(order)
-    return tuple((order[code // width], order[code % width]) for code in ranked[: min(count, int(is_pair.sum()))])
+    return tuple((order[code // width], order[code % width]) for code in ranked_codes[: min(count, int(is_pair.sum()))])
 
 
-def _extend_belief(belief: MatrixBelief, values: Matrix, variance: Matrix, items: Items) -> MatrixBelief:
+def _extend_belief(belief: MatrixBelief, values: Matrix, variance: Matrix, items: RelationItems) -> MatrixBelief:
     """Return the belief with rows and columns for bonds, guessed from the present values.
 
     For chains, the share of holders of a bond (a, b) with c is that of holders of b. For items held together, it is the
@@ -218,10 +205,10 @@ def _extend_belief(belief: MatrixBelief, values: Matrix, variance: Matrix, items
     bond_frequencies = [_clip_frequency(values[rank[a,], rank[b,]]) for a, b in items.bonds]
     sizes = np.concatenate((frequencies, bond_frequencies))
     for a, b in items.bonds:
-        bond, first, second = rank[a, b], rank[a,], rank[b,]
-        guess[bond, bond], doubt[bond, bond] = sizes[bond], max(float(variance[first, second]), _MIN_VARIANCE)
+        bond, first_item, second_item = rank[a, b], rank[a,], rank[b,]
+        guess[bond, bond], doubt[bond, bond] = sizes[bond], max(float(variance[first_item, second_item]), _MIN_VARIANCE)
         for third in range(width if together else item_count):
-            is_inside = third in (first, second)
+            is_inside = third in (first_item, second_item)
             if third == bond or (is_inside and not together):
                 continue
             if is_inside:
@@ -229,7 +216,7 @@ def _extend_belief(belief: MatrixBelief, values: Matrix, variance: Matrix, items
             elif together:
                 share = sizes[third]
             else:
-                share = _clip_frequency(values[second, third]) / frequencies[second]
+                share = _clip_frequency(values[second_item, third]) / frequencies[second_item]
             guess[bond, third] = sizes[bond] * min(share, 1.0)
             shared_variance = max(min(sizes[bond], sizes[third]) ** 2, _MIN_VARIANCE)
             doubt[bond, third] = doubt[bond, bond] if is_inside else shared_variance

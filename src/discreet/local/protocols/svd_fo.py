@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from math import isqrt
 from typing import ClassVar
 
@@ -22,16 +23,15 @@ from ..estimation import (
     ItemsetGuess,
     Matrix,
     MatrixBelief,
-    Whole,
+    WholeNumbers,
+    add_answers,
     ask_directions,
     bounds,
     check_means,
     check_rounds,
     decomposed,
-    direction_of,
-    estimate_mean,
     rank_of,
-    round_direction,
+    round_pairs,
     shrink_estimates,
     theta_at,
 )
@@ -40,15 +40,14 @@ from ..study import (
     MOST_PATTERNS,
     CandidateList,
     Partition,
-    Talk,
+    RoundGenerator,
+    StudyGoal,
     Values,
-    Wanted,
     check_candidates,
     check_parts,
     estimate_candidates,
 )
 from .relations import fresh_pairs
-from .svim import build_result
 
 # The leading directions of a round that are combined with each other. More: each combination has fewer people.
 _LEADING = 6
@@ -83,7 +82,7 @@ class SVDFO(Protocol):
     summary: ClassVar[str] = "the most frequent items of a long list, folded into a square"
     citation: ClassVar[str] = "Dong, Zhang, Jia, Ling, Yang, Luo, Fu 2024, section 6.2 (SVD-FO)"
 
-    def check(self, goal: Wanted) -> None:
+    def check(self, goal: StudyGoal) -> None:
         """Check the settings for a goal."""
         check_parts(self.name, self.parts)
         check_rounds(self, 1)
@@ -102,7 +101,7 @@ class SVDFO(Protocol):
                 room=MOST_PATTERNS,
             )
 
-    def talk(self, goal: Wanted) -> Talk:
+    def ask_rounds(self, goal: StudyGoal) -> RoundGenerator:
         """Lead the conversation."""
         line, (items_share, square_share, last_share) = Partition(), self.parts
         estimates = yield from estimate_candidates(
@@ -126,13 +125,11 @@ class SVDFO(Protocol):
             answers = yield ask_directions(
                 f"square, round {number + 1}", goal.items, directions, self.means, goal.epsilon, line, round_share
             )
-            for answer in answers:
-                left, right = direction_of(answer)
-                belief.add_measurement(left.astype(np.float64), right.astype(np.float64), *estimate_mean(answer))
+            add_answers(belief, answers)
             values = belief.mean()
-        best = np.argsort(-values.ravel()[: goal.items], kind="stable")[: self.candidates * goal.top]
+        best_items = np.argsort(-values.ravel()[: goal.items], kind="stable")[: self.candidates * goal.top]
         candidates = yield from estimate_candidates(
-            CandidateList(itemsets=tuple((int(item),) for item in np.sort(best))),
+            CandidateList(itemsets=tuple((int(item),) for item in np.sort(best_items))),
             line,
             (last_share / 5, last_share * Fraction(4, 5)),
             goal.epsilon,
@@ -141,26 +138,22 @@ class SVDFO(Protocol):
             binning="bins",
             about="candidates",
         )
-        return build_result(candidates, {"side": side, "padding": candidates.pad, "correction": candidates.correction})
+        return candidates.build_result({"side": side, "padding": candidates.pad, "correction": candidates.correction})
 
     def _directions(self, values: Matrix, number: int, max_items: int) -> list[Direction]:
         """Return the directions of a round: the leading ones with each other, and fresh ones."""
-        left, singular, right = decomposed(values)
+        left_vectors, singular, right_vectors = decomposed(values)
         rank = min(rank_of(singular, theta_at(self, number)), _LEADING)
-        pairs = [
-            (round_direction(left[:, row]), round_direction(right[:, column]))
-            for row in range(rank)
-            for column in range(rank)
-        ]
-        pairs += fresh_pairs(len(values), range(number * self.fresh, (number + 1) * self.fresh))
-        return [(one, other, *_number_range(one, other, max_items)) for one, other in pairs]
+        leading = product(left_vectors.T[:rank], right_vectors.T[:rank])
+        pairs = round_pairs(leading) + fresh_pairs(len(values), range(number * self.fresh, (number + 1) * self.fresh))
+        return [(*pair, *_number_range(*pair, max_items)) for pair in pairs]
 
 
-def _number_range(left: Whole, right: Whole, max_items: int) -> tuple[int, int]:
+def _number_range(left_side: WholeNumbers, right_side: WholeNumbers, max_items: int) -> tuple[int, int]:
     """Return the range of the number of a person with up to `max_items` items; larger numbers are clipped (D5)."""
-    low, high = bounds(left, right, len(left), together=False)
+    low, high = bounds(left_side, right_side, len(left_side), together=False)
     # A person has an entry per item: a number is at most `max_items` times the largest product.
-    largest = int(np.abs(left).max(initial=0)) * int(np.abs(right).max(initial=0))
+    largest = int(np.abs(left_side).max(initial=0)) * int(np.abs(right_side).max(initial=0))
     return max(low, -max_items * largest), min(high, max_items * largest)
 
 

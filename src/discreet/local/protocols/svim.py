@@ -16,12 +16,11 @@ from ..study import (
     Ask,
     CandidateEstimates,
     CandidateList,
-    Learnt,
     Padding,
     Partition,
+    RoundGenerator,
     SizeBinning,
-    Talk,
-    Wanted,
+    StudyGoal,
     check_candidates,
     check_padding,
     check_room,
@@ -33,10 +32,10 @@ _SHARES = "The shares of svim are 0 or 0.0001 and more, add up to 1 at most, and
 
 
 def padding_bias(padding: Padding | str, sizes: SizeBinning, *, corrected: bool) -> str:
-    """Return the reason for a bias of estimates that their intervals do not hold; empty without such a bias.
+    """Return the reason for a bias of estimates that their intervals do not hold; empty without a bias.
 
     Among sizes with a bin each, rare large sizes stay below the significance threshold: the correction is too small,
-    and no report says by what factor (`svim.md`).
+    by an unknown factor (`svim.md`).
     """
     if padding == "all":
         return ""
@@ -63,14 +62,14 @@ class SVIM(Protocol):
     size_oracle
         The oracle for sizes.
     oracle, padding, percentile
-        The oracle and the padding for candidates; the share of the people who do not exceed the padding.
+        The oracle and the padding for candidates; the share of the people within the padding.
     corrected
         Whether estimates are multiplied by the correction of the padding.
     sizes
         Whether each size has a bin, or bins widen.
     robust
-        Whether liars are considered: the padding counts what one report can add as an error, sizes have few bins, and
-        the padding is no longer than liars about sizes can make it.
+        Whether liars are considered: the padding counts the influence of one report as an error, sizes have few bins,
+        and the padding is no longer than liars about sizes can make it.
     """
 
     shares: tuple[str, str, str, str] = ("0", "0.5", "0.1", "0.4")
@@ -95,12 +94,10 @@ class SVIM(Protocol):
         """The reason for estimates that are too low: the padding truncates baskets, and not all is restored."""
         return padding_bias(self.padding, self.sizes, corrected=self.corrected)
 
-    def check(self, goal: Wanted) -> None:
+    def check(self, goal: StudyGoal) -> None:
         """Check the settings for a goal."""
         shares = self.parts
-        check_shares(shares, _SHARES)
-        if not shares[1] or not shares[3]:
-            raise MisuseError(_SHARES)
+        check_shares(shares, _SHARES, (1, 3))
         check_padding(self.first_padding, shares[0], "first_padding")
         check_padding(self.padding, shares[2], "padding")
         candidate_count = min(goal.items, self.candidates * goal.top)
@@ -117,10 +114,10 @@ class SVIM(Protocol):
         if goal.least > 1:
             raise MisuseError("svim finds single items: use svsm for patterns of two items or more.")
 
-    def talk(self, goal: Wanted) -> Talk:
+    def ask_rounds(self, goal: StudyGoal) -> RoundGenerator:
         """Lead the conversation."""
         items = yield from self.find_items(goal.items, goal.top, goal.epsilon, Partition(), Fraction(1))
-        return build_result(items, {"padding": items.pad, "correction": items.correction})
+        return items.build_result({"padding": items.pad, "correction": items.correction})
 
     def find_items(
         self, item_count: int, top: int, epsilon: Fraction, line: Partition, scale: Fraction
@@ -136,9 +133,9 @@ class SVIM(Protocol):
         epsilon
             The epsilon of a report.
         line
-            The people who were not asked yet.
+            The people without a question so far.
         scale
-            The share of the people who are asked, which `shares` divides.
+            The share of the people for the questions, which `shares` divides.
         """
         basket_share, prune_share, size_share, last_share = (share * scale for share in self.parts)
         candidate_count, percentile = self.candidates * top, exact(self.percentile, "percentile")
@@ -157,8 +154,11 @@ class SVIM(Protocol):
                 robust=self.robust,
                 about="items",
             )
-            best = sorted(pruned.select_best(candidate_count))
-            candidates, frequency = CandidateList(itemsets=tuple((item,) for item in best)), pruned.frequency_at(top)
+            kept_items = sorted(pruned.select_best(candidate_count))
+            candidates, frequency = (
+                CandidateList(itemsets=tuple((item,) for item in kept_items)),
+                pruned.frequency_at(top),
+            )
         else:
             # All items are candidates: the people for pruning join the later rounds.
             growth = 1 + (basket_share + prune_share) / (size_share + last_share)
@@ -197,14 +197,3 @@ class SVIMBetter(SVIM):
     name: ClassVar[str] = "svim-better"
     summary: ClassVar[str] = "svim with the best oracle at every step and a first padding near the typical basket"
     citation: ClassVar[str] = "after Wang, Li, Jha 2018; oracles: Wang et al. 2018 (PrivSet), Wang et al. 2020 (wheel)"
-
-
-def build_result(estimates: CandidateEstimates, facts: dict[str, Any]) -> Learnt:
-    """Return all candidates as the result of a conversation, the most frequent first."""
-    best = estimates.select_best(len(estimates.candidates))
-    return Learnt(
-        itemsets=tuple(estimates.candidates[position] for position in best),
-        values=estimates.values[best],
-        variance=estimates.variance[best],
-        facts=facts,
-    )

@@ -11,19 +11,18 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import MisuseError
 from ...privacy import exact
 from .. import Protocol
 from ..device import MOST_NUMBERS
 from ..estimation import Values
 from ..study import (
     CandidateList,
-    Learnt,
     Padding,
     Partition,
+    ProtocolResult,
+    RoundGenerator,
     SizeBinning,
-    Talk,
-    Wanted,
+    StudyGoal,
     check_candidates,
     check_padding,
     check_room,
@@ -82,12 +81,10 @@ class SVSM(Protocol):
         """The reason for estimates that are too low: of the items, or of the itemsets."""
         return self.finder.bias or padding_bias(self.padding, self.sizes, corrected=self.corrected)
 
-    def check(self, goal: Wanted) -> None:
+    def check(self, goal: StudyGoal) -> None:
         """Check the settings for a goal."""
         shares = self.parts
-        check_shares(shares, _SHARES)
-        if not shares[0] or not shares[2]:
-            raise MisuseError(_SHARES)
+        check_shares(shares, _SHARES, (0, 2))
         check_padding(self.padding, shares[1], "padding")
         candidate_count = self.candidates * goal.top
         # Pairs, and as many sizes; longer itemsets are guessed as far as there is room.
@@ -101,9 +98,9 @@ class SVSM(Protocol):
             counts=(candidate_count,),
             size_count=max(1, candidate_count) + 1,
         )
-        self.finder.check(Wanted(items=goal.items, top=goal.top, epsilon=goal.epsilon))
+        self.finder.check(StudyGoal(items=goal.items, top=goal.top, epsilon=goal.epsilon))
 
-    def talk(self, goal: Wanted) -> Talk:
+    def ask_rounds(self, goal: StudyGoal) -> RoundGenerator:
         """Lead the conversation."""
         line, (items_share, size_share, last_share) = Partition(), self.parts
         max_length = longest_pattern(goal.top, goal.least)
@@ -111,9 +108,9 @@ class SVSM(Protocol):
             # A pair has two single items that are at least as frequent: it is not among the top two (A10).
             items_share, size_share, last_share = items_share + size_share + last_share, Fraction(0), Fraction(0)
         items = yield from self.finder.find_items(goal.items, goal.top, goal.epsilon, line, items_share)
-        best = items.select_best(goal.top)
-        singles = tuple(items.candidates[position] for position in best)
-        values, variance = items.values[best], items.variance[best]
+        positions = items.select_best(goal.top)
+        singles = tuple(items.candidates[position] for position in positions)
+        values, variance = items.values[positions], items.variance[positions]
         facts = {"item padding": items.pad, "item correction": items.correction}
         lineage = None if goal.lineage is None else goal.lineage.find_related_pairs([item for (item,) in singles])
         guesses = (
@@ -123,7 +120,7 @@ class SVSM(Protocol):
         )
         if not guesses:
             note = _NO_GUESS if last_share else _TOO_FEW
-            return Learnt(itemsets=singles, values=values, variance=variance, facts=facts, notes=(note,))
+            return ProtocolResult(itemsets=singles, values=values, variance=variance, facts=facts, notes=(note,))
         # Guesses have ranks of items by frequency; a candidate has ascending item numbers.
         itemsets = tuple(tuple(sorted(singles[rank][0] for rank in ranks)) for ranks in guesses)
         estimates = yield from estimate_candidates(
@@ -144,9 +141,10 @@ class SVSM(Protocol):
         if self.shrunk:
             guess, guess_variance = np.array([independent_frequency(ranks, values, variance) for ranks in guesses]).T
             itemset_values, itemset_variance = shrink_to_guess(itemset_values, itemset_variance, guess, guess_variance)
-        return join_by_frequency(
-            (singles, values, variance),
-            (itemsets, itemset_values, itemset_variance),
+        return ProtocolResult.ranked(
+            (*singles, *itemsets),
+            np.concatenate((values, itemset_values)),
+            np.concatenate((variance, itemset_variance)),
             {**facts, "itemset padding": estimates.pad, "itemset correction": estimates.correction},
         )
 
@@ -173,22 +171,8 @@ _TOO_FEW = (
     "Of one or two patterns none has two items, each of which is at least as frequent: everyone was asked about items."
 )
 _NO_GUESS = "No two items stood out, so no itemset could be guessed: the patterns are single items."
+# At 1, a set with the most frequent item would be as frequent as the set without it, and guesses would only grow.
 _LARGEST_SCALED = 0.9  # the most frequent item's value in a guess, as Wang, Li, Jha 2018 scale them
-
-Patterns = tuple[tuple[tuple[int, ...], ...], Values, Values]  # itemsets, their values, and their variances
-
-
-def join_by_frequency(items: Patterns, itemsets: Patterns, facts: dict[str, object]) -> Learnt:
-    """Return items and itemsets as one result, the most frequent first; of equal ones, subsets come first (A10)."""
-    patterns = (*items[0], *itemsets[0])
-    values, variance = np.concatenate((items[1], itemsets[1])), np.concatenate((items[2], itemsets[2]))
-    order = np.lexsort((np.array([len(pattern) for pattern in patterns]), -values))
-    return Learnt(
-        itemsets=tuple(patterns[position] for position in order),
-        values=values[order],
-        variance=variance[order],
-        facts=facts,
-    )
 
 
 def longest_pattern(top: int, least: int) -> int:

@@ -4,12 +4,12 @@ from ._conversation import (
     Ask as Ask,
     Conversation as Conversation,
     Estimate as Estimate,
-    Learnt as Learnt,
     Partition as Partition,
+    PeopleGroup as PeopleGroup,
+    ProtocolResult as ProtocolResult,
     RelationEstimates as RelationEstimates,
-    Talk as Talk,
-    Wanted as Wanted,
-    Who as Who,
+    RoundGenerator as RoundGenerator,
+    StudyGoal as StudyGoal,
     compute_guarantee as compute_guarantee,
     converse as converse,
 )
@@ -31,22 +31,22 @@ from ._outcome import (
 )
 from ._pair_questions import (
     FoldedProjection as FoldedProjection,
-    Items as Items,
     KeyQuestion as KeyQuestion,
     NumberQuestion as NumberQuestion,
     Pair as Pair,
     Projection as Projection,
+    RelationItems as RelationItems,
     Relations as Relations,
     sides as sides,
 )
 from ._questions import (
     CandidateList as CandidateList,
+    CandidateQuestion as CandidateQuestion,
     CellQuestion as CellQuestion,
     DeviceQuestion as DeviceQuestion,
-    HowMany as HowMany,
     PrefixQuestion as PrefixQuestion,
     QuestionCandidates as QuestionCandidates,
-    Which as Which,
+    SizeQuestion as SizeQuestion,
 )
 from ._rounds import (
     LARGEST_SIZE as LARGEST_SIZE,

@@ -63,9 +63,9 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]], *, screen: bool = 
     --------
     >>> from fractions import Fraction
     >>> from discreet.local import client
-    >>> from discreet.local.study._conversation import Ask, Who
-    >>> from discreet.local.study._questions import CandidateList, Which
-    >>> ask = Ask.of("which item", Who(0, 2**32), Which(CandidateList(3)), "grr", Fraction(20))
+    >>> from discreet.local.study._conversation import Ask, PeopleGroup
+    >>> from discreet.local.study._questions import CandidateList, CandidateQuestion
+    >>> ask = Ask.of("which item", PeopleGroup(0, 2**32), CandidateQuestion(CandidateList(3)), "grr", Fraction(20))
     >>> sent = [client(ask.form, [2], max_epsilon=20) for _ in range(50)] + [b"nonsense"]
     >>> collected = collect(ask, sent)
     >>> collected.estimate.people, collected.estimate.values.round(2).tolist()
@@ -79,13 +79,13 @@ def collect(ask: Ask, sent: Iterable[bytes | dict[str, Any]], *, screen: bool = 
     positions: list[NDArray[np.int64]] = []
     reports, read_count = iter(sent), 0
     while block := list(islice(reports, _BLOCK)):
-        batch = ask.oracle.codec.read(block)
+        batch = ask.oracle.codec.read_reports(block)
         people += len(batch)
         ask.oracle.adder.add(aggregate, batch.columns)
         refused += [replace(report, place=report.place + read_count) for report in batch.refused]
         if screen:
             batches.append(batch)
-            positions.append(batch.kept + read_count)
+            positions.append(batch.positions + read_count)
         read_count += len(block)
     if batches and isinstance(ask.oracle, Oracle):
         screened = screen_reports(ask.oracle, lambda: [batch.columns for batch in batches])

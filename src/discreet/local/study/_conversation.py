@@ -26,13 +26,13 @@ from ..device import WORD, check
 from ..oracle_steps import make, means
 from ._questions import DeviceQuestion
 
-# The patterns of a protocol have to fit into questions to devices.
+# The patterns of a protocol have to fit into questions to devices: a million numbers (`MOST_NUMBERS`) are ten for each.
 MOST_PATTERNS = 100_000
 
 
 @dataclass(frozen=True, order=True)
-class Who:
-    """The people whose device drew a number from `start` to `stop` - 1; each device draws one, below 2^32."""
+class PeopleGroup:
+    """The people with a device that drew a number from `start` to `stop` - 1; each device draws one, below 2^32."""
 
     start: int
     stop: int
@@ -48,10 +48,10 @@ class Partition:
     def __init__(self) -> None:
         self.taken = Fraction(0)
 
-    def next(self, share: Fraction) -> Who:
+    def next(self, share: Fraction) -> PeopleGroup:
         """Return the next share of the people."""
         start, self.taken = self.taken, self.taken + share
-        return Who(int(start * WORD), int(self.taken * WORD))
+        return PeopleGroup(int(start * WORD), int(self.taken * WORD))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class Ask:
     """One round: a question to a share of the people, answered through an oracle."""
 
     name: str
-    who: Who
+    group: PeopleGroup
     question: DeviceQuestion
     oracle: Oracle | MeanOracle
 
@@ -69,20 +69,23 @@ class Ask:
         if is_other_kind or has_other_values:
             raise MisuseError(f"The oracle of the round {self.name!r} is made for another question.")
         try:
-            # The guarantee follows from the numbers of the oracle, for every kind of oracle: devices check the same.
+            # The guarantee follows from the numbers of the oracle, for every kind of oracle: devices have an equal
+            # check.
             check(self.form, self.oracle.epsilon, self.oracle.delta, EVERY_LOSS)
         except ValueError as error:
             raise MisuseError(f"No device would answer the round {self.name!r}: {error}") from None
 
     @classmethod
-    def of(cls, name: str, who: Who, question: DeviceQuestion, oracle: str, epsilon: Fraction, *, pad: int = 1) -> Self:
+    def of(
+        cls, name: str, group: PeopleGroup, question: DeviceQuestion, oracle: str, epsilon: Fraction, *, pad: int = 1
+    ) -> Self:
         """Return a round with the oracle of a name, made for the question."""
         made_oracle = make(oracle, epsilon, question.values, pad=pad, single=question.single)
-        return cls(name=name, who=who, question=question, oracle=made_oracle)
+        return cls(name=name, group=group, question=question, oracle=made_oracle)
 
     def expecting(self, people: int) -> Ask:
         """Return the round with the best oracle for its share of `people` people in all."""
-        oracle = self.oracle.expecting(people * (self.who.stop - self.who.start) // WORD)
+        oracle = self.oracle.expecting(people * (self.group.stop - self.group.start) // WORD)
         return self if oracle is self.oracle else replace(self, oracle=oracle)
 
     @property
@@ -93,12 +96,12 @@ class Ask:
         return self.oracle
 
     @classmethod
-    def mean(cls, name: str, who: Who, question: DeviceQuestion, oracle: str, epsilon: Fraction) -> Self:
+    def mean(cls, name: str, group: PeopleGroup, question: DeviceQuestion, oracle: str, epsilon: Fraction) -> Self:
         """Return a round about the mean of one number per person."""
         mean_oracles = means()
         if oracle not in mean_oracles:
             raise MisuseError(f"There is no oracle of means {oracle!r}; there are {', '.join(mean_oracles)}.")
-        return cls(name=name, who=who, question=question, oracle=mean_oracles[oracle].make(epsilon))
+        return cls(name=name, group=group, question=question, oracle=mean_oracles[oracle].make(epsilon))
 
     @cached_property
     def form(self) -> dict[str, Any]:
@@ -119,21 +122,21 @@ class Ask:
     def as_asked(self, text: str) -> Ask | None:
         """Return the round of a text, if it differs from this round by the rounding of a processor alone; else None.
 
-        Such a round has an equal oracle, and a question that `DeviceQuestion.as_asked` makes of this question. It may
-        be another of the simultaneous rounds. It keeps the seeds, fresh or published, of the text.
+        The round has an equal oracle, and a question that `DeviceQuestion.as_asked` makes of this question. It may
+        be any of the simultaneous rounds. It keeps the seeds, fresh or published, of the text.
         """
         form = json.loads(text)
         try:
             question = self.question.as_asked(form["question"])
             oracle = self.oracle.as_asked(form["question"]["oracle"])
-            ask = replace(self, name=form["name"], who=Who(*form["who"]), question=question, oracle=oracle)
+            ask = replace(self, name=form["name"], group=PeopleGroup(*form["who"]), question=question, oracle=oracle)
         except (MisuseError, KeyError, TypeError):
             return None
         return ask if ask.text() == text else None
 
     @cached_property
     def _text(self) -> str:
-        form = {"name": self.name, "who": [self.who.start, self.who.stop], "question": self.form}
+        form = {"name": self.name, "who": [self.group.start, self.group.stop], "question": self.form}
         return json.dumps(form, separators=(",", ":"), sort_keys=True)
 
 
@@ -149,7 +152,7 @@ class Estimate:
         The number of people with a report.
     supports
         The sum of their reports, such as the number of reports that support each value. Estimates and variances are
-        computed from these whole numbers.
+        computed from the whole numbers.
     """
 
     ask: Ask
@@ -170,7 +173,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class StudyGoal:
     """The goal of a study, in public values.
 
     Parameters
@@ -211,7 +214,7 @@ class RelationEstimates:
         The fraction of the people with each relation, and its variance.
     first_values, first_variance, second_values
         The fraction of the people with each side, and the variance of the first: the confidence of a relation is its
-        value over that of its first side.
+        value over the value of its first side.
     """
 
     first: tuple[tuple[int, ...], ...]
@@ -222,10 +225,39 @@ class RelationEstimates:
     first_variance: NDArray[np.float64]
     second_values: NDArray[np.float64]
 
+    @classmethod
+    def most_reliable(
+        cls,
+        relations: Sequence[tuple[int, ...]],
+        values: NDArray[np.float64],
+        variance: NDArray[np.float64],
+        first_sides: tuple[NDArray[np.float64], NDArray[np.float64]],
+        second_values: NDArray[np.float64],
+        top: int,
+    ) -> Self:
+        """Return the `top` most reliable relations, the most reliable first; of equal ones, the most frequent.
+
+        A confidence is a ratio of two noisy numbers. A relation has no more people than its first side; a first side
+        counts as at least the standard deviation of its estimate (D8). `first_sides` has estimates and variances.
+        """
+        # 1e-6 keeps a first side without people and without noise from a division by 0; no estimate is as small.
+        first_values = np.clip(np.maximum(first_sides[0], np.sqrt(first_sides[1])), 1e-6, 1.0)
+        confidence = np.clip(values, 0.0, first_values) / first_values
+        order = np.lexsort((-values, -confidence))[:top]
+        return cls(
+            first=tuple(relations[row][:-1] for row in order),
+            second=tuple(relations[row][-1:] for row in order),
+            values=values[order],
+            variance=variance[order],
+            first_values=first_values[order],
+            first_variance=first_sides[1][order],
+            second_values=np.clip(second_values[order], 0.0, 1.0),
+        )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Learnt:
-    """The result of a conversation: itemsets, the fraction of the people who hold each, and its variance.
+class ProtocolResult:
+    """The result of a conversation: itemsets, the fraction of the people with each, and its variance.
 
     Parameters
     ----------
@@ -239,9 +271,9 @@ class Learnt:
         The relations, the most reliable first, if the protocol is about relations.
     texts
         The text of each item, if no list has the items.
-    kept, guessed
+    selected, guessed
         If a protocol selects relations by their estimated support before it asks about each: the selected relations,
-        and those that the guess of independent items would select.
+        and the relations that the guess of independent items would select.
     """
 
     itemsets: tuple[tuple[int, ...], ...]
@@ -251,11 +283,24 @@ class Learnt:
     notes: tuple[str, ...] = ()
     related: RelationEstimates | None = None
     texts: tuple[str, ...] | None = None
-    kept: tuple[tuple[int, ...], ...] = ()
+    selected: tuple[tuple[int, ...], ...] = ()
     guessed: tuple[tuple[int, ...], ...] = ()
 
+    @classmethod
+    def ranked(
+        cls,
+        itemsets: Sequence[tuple[int, ...]],
+        values: NDArray[np.float64],
+        variance: NDArray[np.float64],
+        facts: Mapping[str, Any],
+    ) -> Self:
+        """Return itemsets as a result, the most frequent first; of equal ones, subsets come first (A10)."""
+        order = np.lexsort((np.array([len(itemset) for itemset in itemsets]), -values))
+        ranked_sets = tuple(itemsets[row] for row in order)
+        return cls(itemsets=ranked_sets, values=values[order], variance=variance[order], facts=facts)
 
-Talk: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, Learnt]
+
+RoundGenerator: TypeAlias = Generator[Ask | tuple[Ask, ...], Any, ProtocolResult]
 
 
 class Conversation:
@@ -274,14 +319,14 @@ class Conversation:
         in rounds with many people.
     """
 
-    def __init__(self, talk: Talk, *, reports: int = 1, people: int | None = None) -> None:
+    def __init__(self, talk: RoundGenerator, *, reports: int = 1, people: int | None = None) -> None:
         self._talk, self._reports, self._people = talk, reports, people
         self._past_estimates: list[Estimate] = []
         self._is_single_round = False
         self._answers: dict[str, Estimate] = {}
+        # The latest simultaneous rounds, answered or open; empty once the conversation has ended.
         self.rounds: tuple[Ask, ...] = ()
-        """The latest simultaneous rounds, answered or open; empty once the conversation has ended."""
-        self.learnt: Learnt | None = None
+        self.result: ProtocolResult | None = None
         self._send(None)
 
     @property
@@ -297,7 +342,7 @@ class Conversation:
 
     @property
     def past_round_count(self) -> int:
-        """The number of rounds before the latest ones; all of them are answered."""
+        """The number of answered rounds before the latest rounds."""
         return len(self._past_estimates)
 
     def restore_rounds(self, stored: Sequence[str]) -> None:
@@ -314,15 +359,17 @@ class Conversation:
         computed = self.rounds
         if all(text == ask.text() for text, ask in zip(stored, computed, strict=False)):
             return
-        start, stop = computed[0].who.start, computed[-1].who.stop
-        stored_texts = {Who(*json.loads(text)["who"]): text for text in stored}
-        stored_texts = {who: text for who, text in stored_texts.items() if start <= who.start and who.stop <= stop}
-        edges = [start, *(who.stop for who in stored_texts)]
+        start, stop = computed[0].group.start, computed[-1].group.stop
+        stored_texts = {PeopleGroup(*json.loads(text)["who"]): text for text in stored}
+        stored_texts = {
+            group: text for group, text in stored_texts.items() if start <= group.start and group.stop <= stop
+        }
+        edges = [start, *(group.stop for group in stored_texts)]
         # The number of directions is rounded too: stored rounds that fill the whole share are all rounds of the step.
-        if edges[-1] == stop and [who.start for who in stored_texts] == edges[:-1]:
+        if edges[-1] == stop and [group.start for group in stored_texts] == edges[:-1]:
             restored = [computed[0].as_asked(text) for text in stored_texts.values()]
         else:
-            restored = [ask.as_asked(stored_texts[ask.who]) if ask.who in stored_texts else ask for ask in computed]
+            restored = [ask.as_asked(stored_texts[ask.group]) if ask.group in stored_texts else ask for ask in computed]
         rounds = tuple(ask for ask in restored if ask is not None)
         if len(rounds) == len(restored) and set(self._answers) <= {ask.text() for ask in rounds}:
             self.rounds = rounds
@@ -336,7 +383,7 @@ class Conversation:
         self._continue()
 
     def _continue(self) -> None:
-        if self.learnt is None and not self.open_rounds:
+        if self.result is None and not self.open_rounds:
             answers = self.estimates[len(self._past_estimates) :]
             self._past_estimates += answers
             self._send(answers[0] if self._is_single_round else answers)
@@ -344,12 +391,12 @@ class Conversation:
     def _send(self, answer: Any) -> None:
         self._answers = {}
         try:
-            asked = self._talk.send(answer)
+            next_rounds = self._talk.send(answer)
         except StopIteration as end:
-            self.rounds, self.learnt = (), end.value
+            self.rounds, self.result = (), end.value
             return
-        self._is_single_round = not isinstance(asked, tuple)
-        rounds = asked if isinstance(asked, tuple) else (asked,)
+        self._is_single_round = not isinstance(next_rounds, tuple)
+        rounds = next_rounds if isinstance(next_rounds, tuple) else (next_rounds,)
         people = self._people
         self.rounds = rounds if people is None else tuple(ask.expecting(people) for ask in rounds)
         self._check_report_count()
@@ -365,8 +412,8 @@ class Conversation:
 
 
 def converse(
-    talk: Talk, hear: Callable[[Ask], Estimate], *, reports: int = 1, people: int | None = None
-) -> tuple[Learnt, tuple[Estimate, ...]]:
+    talk: RoundGenerator, hear: Callable[[Ask], Estimate], *, reports: int = 1, people: int | None = None
+) -> tuple[ProtocolResult, tuple[Estimate, ...]]:
     """Lead a conversation to its end, and return its result with all estimates in order.
 
     Parameters
@@ -379,27 +426,27 @@ def converse(
         As for :class:`Conversation`.
     """
     conversation = Conversation(talk, reports=reports, people=people)
-    while conversation.learnt is None:
+    while conversation.result is None:
         for ask in conversation.open_rounds:
             conversation.hear(hear(ask))
-    return conversation.learnt, conversation.estimates
+    return conversation.result, conversation.estimates
 
 
 def most_reports(asks: Sequence[Ask]) -> int:
     """Return the largest number of reports that a person sends."""
     # A sweep over the numbers of devices: +1 where a round begins, -1 where it ends, ends first.
-    edges = sorted([(ask.who.start, 1) for ask in asks] + [(ask.who.stop, -1) for ask in asks])
+    edges = sorted([(ask.group.start, 1) for ask in asks] + [(ask.group.stop, -1) for ask in asks])
     return max(accumulate(step for _, step in edges), default=0)
 
 
 def compute_guarantee(asks: Sequence[Ask], public: tuple[str, ...] = ("the items",)) -> Guarantee:
-    """Return the guarantee of every person who was asked, computed from the questions.
+    """Return the guarantee of every person in a round, computed from the questions.
 
-    Rounds without a common person do not add up: the loss of a person is that of the rounds of this person alone.
+    Rounds without a common person do not add up: the loss of a person is the loss of the rounds of this person alone.
     """
     largest_epsilon = largest_delta = epsilon = delta = Fraction(0)
     # As in `most_reports`: at each number, rounds end before further rounds begin.
-    edges = [(ask.who.start, 1, ask.oracle) for ask in asks] + [(ask.who.stop, -1, ask.oracle) for ask in asks]
+    edges = [(ask.group.start, 1, ask.oracle) for ask in asks] + [(ask.group.stop, -1, ask.oracle) for ask in asks]
     for _, sign, oracle in sorted(edges, key=lambda edge: edge[:2]):
         epsilon, delta = epsilon + sign * oracle.epsilon, delta + sign * oracle.delta
         largest_epsilon, largest_delta = max(largest_epsilon, epsilon), max(largest_delta, delta)

@@ -117,9 +117,9 @@ def true_patterns(baskets: Baskets, max_baskets: int, top: int, least: int) -> T
                 "{score} out."
             ) from None
     counts = expected_counts(baskets, plain, max_baskets).round(_DIGITS)
-    best = np.argsort(-counts, kind="stable")[:top]
+    best_rows = np.argsort(-counts, kind="stable")[:top]
     itemsets = list(plain.itemsets.sets(baskets.vocabulary))
-    return {itemsets[row]: float(counts[row]) for row in best.tolist()}
+    return {itemsets[row]: float(counts[row]) for row in best_rows.tolist()}
 
 
 def render_drawing_note(max_baskets: int) -> str:

@@ -1,10 +1,10 @@
-"""Intervals that hold whatever a stated share of liars reported.
+"""Intervals that hold for any reports by a stated share of liars.
 
 The estimates of a protocol are shrunk to priors that were learnt from all reports, so that the influence of one report
 on them is unknown. The bounds here start from the rounds instead. The estimate of a pattern by a round that asked about
 it is linear in the reports of the round, and the oracle bounds the part of each report. So the influence of a share of
-the reports on this estimate is bounded, whatever they say. `docs/poisoning.md` has the derivation. No person is asked
-for these bounds.
+the reports on this estimate is bounded, for any reports. `docs/poisoning.md` has the derivation. The bounds need no
+further question.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .. import Oracle
 from ..device import END
 from ._conversation import Estimate
 from ._pair_questions import Relations
-from ._questions import CandidateList, DeviceQuestion, HowMany, QuestionCandidates, Which
+from ._questions import CandidateList, CandidateQuestion, DeviceQuestion, QuestionCandidates, SizeQuestion
 
 # The low and the high end of an interval, as fractions of people.
 Interval: TypeAlias = tuple[float, float]
@@ -33,8 +33,8 @@ Pattern: TypeAlias = tuple[str, tuple[int, ...]]
 # Returns the position of a pattern among the values of a round; None for a pattern of no value.
 FindPosition: TypeAlias = Callable[[Pattern], int | None]
 
+# The probability that an interval misses the truth, one half for either end: the usual level of 95 %.
 RISK = 0.05
-"""The probability that an interval misses the truth: half of it for either end."""
 # The number of frequencies in the interval among which the largest variance is searched. The variance is a parabola in
 # the frequency: with 9 points, the nearest is within 1/16 of the peak, where the parabola has 98 % of its height.
 _VARIANCE_GRID = 9
@@ -52,7 +52,7 @@ class DirectRound:
         The distance to the low end, for reports that liars may have added, and to the high end, for reports that they
         may have withheld.
     truncated, truncated_noise
-        An upper bound on the fraction of the people whose answer the padding truncates, liars included, and its
+        An upper bound on the fraction of the people with an answer that the padding truncates, liars included, and its
         standard deviation.
     """
 
@@ -82,7 +82,7 @@ class DirectRound:
         )
 
     def interval(self, position: int, deviations: float) -> Interval:
-        """Return the interval of a value's frequency, with noise of so many standard deviations."""
+        """Return the interval of a value's frequency, with noise of `deviations` standard deviations."""
         value, noise = float(self.values[position]), float(self.noise[position])
         return (
             value - self.low_margin - deviations * noise,
@@ -93,9 +93,9 @@ class DirectRound:
 def liar_margins(oracle: Oracle, share: float) -> Interval:
     """Return the largest errors that a share of liars adds to an estimate, and takes from it.
 
-    With p = `p_held` and q = `p_other`, a liar who names a value without holding it adds (1 - q) / (p - q). A liar who
-    holds a value and does not name it takes p / (p - q). An oracle that solves for values together multiplies both by
-    `amplified`.
+    With p = `p_held` and q = `p_other`, a liar with the name of a value outside the basket adds (1 - q) / (p - q). A
+    liar without the name of a held value takes p / (p - q). An oracle that solves for values together multiplies both
+    by `amplified`.
     """
     p, q, share = oracle.p_held, oracle.p_other, share * float(oracle.amplified)
     return share * float((1 - q) / (p - q)), share * float(p / (p - q))
@@ -111,18 +111,21 @@ class LiarBounds:
     share
         The share of the reports of every round that may be by liars.
     texts
-        The text of each item, if no list has the items: rounds with another numbering of texts are ignored.
+        The text of each item, if no list has the items: rounds with a different numbering of texts are ignored.
     """
 
     def __init__(self, estimates: Iterable[Estimate], share: Fraction, texts: tuple[str, ...] | None = None) -> None:
         self.share = share
         answers = [answer for answer in estimates if answer.people and _has_item_numbers(answer.ask.question, texts)]
         questions = [(answer, answer.ask.question) for answer in answers]
-        sizes = {question.of: answer for answer, question in questions if isinstance(question, HowMany)}
+        sizes = {question.candidates: answer for answer, question in questions if isinstance(question, SizeQuestion)}
         self._rounds: list[tuple[DirectRound, FindPosition]] = [
-            (DirectRound.of(answer, sizes.get(question.of), float(share)), _position_finder(question.of))
+            (
+                DirectRound.of(answer, sizes.get(question.candidates), float(share)),
+                _position_finder(question.candidates),
+            )
             for answer, question in questions
-            if isinstance(question, Which)
+            if isinstance(question, CandidateQuestion)
         ]
 
     def itemset(self, items: tuple[int, ...], cases: int = 1) -> Interval:
@@ -133,10 +136,10 @@ class LiarBounds:
         """Return the interval of a relation, such that `cases` intervals together hold with the risk of one."""
         return self._interval([("ordered", chain), ("together", tuple(sorted(chain)))], chain, cases)
 
-    def confidence(self, first: tuple[int, ...], second: tuple[int, ...]) -> Interval:
-        """Return the interval of a confidence: the fraction of the holders of `first` who hold `second` too."""
-        low, high = self.relation(first + second, 2)
-        first_low, first_high = self.itemset(first, 2) if len(first) == 1 else self.relation(first, 2)
+    def confidence(self, first_side: tuple[int, ...], second_side: tuple[int, ...]) -> Interval:
+        """Return the interval of a confidence: the fraction of the holders of `first_side` with `second_side` too."""
+        low, high = self.relation(first_side + second_side, 2)
+        first_low, first_high = self.itemset(first_side, 2) if len(first_side) == 1 else self.relation(first_side, 2)
         return min(low / first_high, 1.0) if first_high > 0 else 0.0, min(
             high / first_low, 1.0
         ) if first_low > 0 else 1.0
@@ -163,14 +166,14 @@ def _deviations(cases: int) -> float:
 
 
 def _has_item_numbers(question: DeviceQuestion, texts: tuple[str, ...] | None) -> bool:
-    """Return whether a question's items are those of a list, or are numbered as these texts."""
-    candidates = getattr(question, "of", None)
+    """Return whether a question's items are on a list, or are numbered as the texts of the result."""
+    candidates = getattr(question, "candidates", None)
     numbers = candidates.texts if isinstance(candidates, CandidateList) else None
     return numbers is None or (texts is not None and numbers.begin == tuple(text + END for text in texts))
 
 
 def _position_finder(candidates: QuestionCandidates) -> FindPosition:
-    """Return a function from a pattern to its position among the candidates, or None for another pattern."""
+    """Return a function from a pattern to its position among the candidates, or None for a further pattern."""
     if isinstance(candidates, CandidateList) and candidates.items:
         # The position of every item below a number is the item: millions of items need no table.
         item_count = candidates.items
@@ -186,7 +189,7 @@ def _position_finder(candidates: QuestionCandidates) -> FindPosition:
 
 
 def _truncated_fraction(oracle: Oracle, sizes: Estimate | None, share: float) -> Interval:
-    """Return an upper bound on the fraction of people whose answer a padding truncates, and its standard deviation.
+    """Return an upper bound on the fraction of people with a truncated answer, and its standard deviation.
 
     A person with m candidates, more than the padding, answers for each with probability padding / m. So the truncated
     part of a value is at most the mean of 1 - padding / m, for any holders. Sizes have bins: the largest size of a bin
@@ -197,13 +200,13 @@ def _truncated_fraction(oracle: Oracle, sizes: Estimate | None, share: float) ->
     if sizes is None:
         return 1.0, 0.0
     question = sizes.ask.question
-    assert isinstance(question, HowMany)  # noqa: S101
+    assert isinstance(question, SizeQuestion)  # noqa: S101
     largest_sizes = np.array([*(start - 1 for start in question.bins[1:]), max(oracle.size, question.bins[-1])])
     truncated = np.maximum(1 - oracle.pad / np.maximum(largest_sizes, 1), 0.0)
     size_oracle = sizes.ask.frequencies
     q, difference = float(size_oracle.p_other), float(size_oracle.p_held - size_oracle.p_other)
     largest, total = float(truncated.max()), float(truncated.sum())
-    # A liar about sizes who names no bin that counts takes away the own part, and the mean of the added noise.
+    # A liar about sizes without the name of a counted bin takes away the own part, and the mean of the added noise.
     amplified = float(size_oracle.amplified)
     liar_part = share * amplified * (largest + q * total / difference)
     variance = q * (1 - q) * float((truncated**2).sum()) + difference * max(1 - 2 * q, 0.0) * largest**2

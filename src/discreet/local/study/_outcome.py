@@ -15,7 +15,7 @@ from ...baskets import Vocabulary, starts
 from ...privacy import Guarantee
 from ...registry import described
 from ...results import BIAS_FACT, Patterns, PrivateResult, Provenance, cut_to_range
-from ._conversation import Estimate, Learnt, RelationEstimates, Wanted, compute_guarantee, most_reports
+from ._conversation import Estimate, ProtocolResult, RelationEstimates, StudyGoal, compute_guarantee, most_reports
 from ._liars import LiarBounds
 from ._screening import Screened
 
@@ -36,6 +36,7 @@ _BIAS_NOTE = (
     "Intervals hold noise alone, and may miss the true count: {bias}. So `diff` calls no change clear. The protocols "
     "adept, svim-better and svsm-better correct for it."
 )
+# Chosen: studies of svim, svsm and adept have at most eight rounds, the matrix protocols hundreds.
 _NAMED_ROUNDS = 5  # the rounds that a note names, so that it stays one sentence
 
 
@@ -78,19 +79,19 @@ class Outcome(PrivateResult):
     ----------
     patterns
         The top patterns: estimated counts out of all people, each with an interval. It holds the true count in 95 of
-        100 runs, as far as noise, the drawing of a group and half of what a padding cuts off go. The documentation of
+        100 runs, as far as noise, the drawing of a group and half of the truncated part go. The documentation of
         the local evidence has the measured share. Where estimates have a larger bias, `facts` and `notes` say so.
-    learnt
-        All estimated patterns, in the same form.
+    all_patterns
+        All estimated patterns, with their intervals.
     guarantee
         The guarantee of each person, computed from the questions.
     reports
         The largest number of reports of a person. If it is 1, no person is in two rounds, so that losses do not add up:
-        the guarantee is that of one report.
+        the guarantee is the guarantee of one report.
     protocol
         The name of the protocol.
-    asked, settings
-        The goal, and the settings of the protocol.
+    question, settings
+        The goal with further public values, and the settings of the protocol.
     rounds
         The transcript.
     facts, notes
@@ -98,7 +99,7 @@ class Outcome(PrivateResult):
     simulated
         Whether the reports came from a seeded source.
     marginal
-        Whether some counts were drawn one by one: each has its exact law, but not all of them together.
+        Whether some counts were drawn one by one: each has its exact law, but not their joint law.
     relations
         The relations, the most reliable first, if the protocol is about relations; `patterns` are then their items.
     scores
@@ -108,12 +109,12 @@ class Outcome(PrivateResult):
     NOUN: ClassVar[str] = "an outcome"
 
     patterns: Patterns
-    learnt: Patterns
+    all_patterns: Patterns
     guarantee: Guarantee
     protocol: str
     rounds: tuple[Round, ...]
     reports: int = 1
-    asked: Mapping[str, Any] = field(default_factory=dict)
+    question: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -134,14 +135,14 @@ class Outcome(PrivateResult):
 
     @property
     def provenance(self) -> Provenance:
-        """All fields but the patterns, as they are saved with the patterns."""
+        """All fields but the patterns, in the form that is saved with the patterns."""
         return Provenance(
             guarantee=self.guarantee.stated(),
             simulated=self.simulated,
             marginal=self.marginal,
             reports=self.reports,
             protocol=self.protocol,
-            question=dict(self.asked),
+            question=dict(self.question),
             settings={
                 name: list(value) if isinstance(value, tuple) else value for name, value in self.settings.items()
             },
@@ -158,22 +159,23 @@ def build_rules(
 ) -> Rules:
     """Return relations as rules: counts out of all people, and an interval of each confidence.
 
-    A confidence is a ratio of two noisy numbers (D8): its variance is that of a small change of both. With `liars`, an
-    interval also holds the influence of liars.
+    A confidence is a ratio of two noisy numbers (D8): its variance follows from a small change of both. With `liars`,
+    an interval also holds the influence of liars.
     """
     from ...results import Itemsets, Rules
 
-    first = np.clip(related.first_values, 1 / max(people, 1), 1.0)
-    both = np.minimum(np.clip(related.values, 0.0, 1.0), first)
-    confidence = both / first
-    margin = _DEVIATIONS * np.sqrt(related.variance + confidence**2 * related.first_variance) / first
+    first_values = np.clip(related.first_values, 1 / max(people, 1), 1.0)
+    both = np.minimum(np.clip(related.values, 0.0, 1.0), first_values)
+    confidence = both / first_values
+    margin = _DEVIATIONS * np.sqrt(related.variance + confidence**2 * related.first_variance) / first_values
     low, high = confidence - margin, confidence + margin
     if liars is not None:
         low, high = _widen(
             low, high, [liars.confidence(*sides) for sides in zip(related.first, related.second, strict=True)]
         )
     counts, antecedents, consequents = (
-        np.rint(values * people).astype(np.int64) for values in (both, first, np.clip(related.second_values, 0, 1))
+        np.rint(values * people).astype(np.int64)
+        for values in (both, first_values, np.clip(related.second_values, 0, 1))
     )
     return Rules(
         antecedents=Itemsets.of(related.first),
@@ -189,16 +191,18 @@ def build_rules(
     )
 
 
-def build_patterns(learnt: Learnt, vocabulary: Vocabulary, people: int, liars: LiarBounds | None = None) -> Patterns:
+def build_patterns(
+    result: ProtocolResult, vocabulary: Vocabulary, people: int, liars: LiarBounds | None = None
+) -> Patterns:
     """Return estimated itemsets as patterns: counts out of all people, with intervals (A9), of which some may lie."""
-    margin = _DEVIATIONS * np.sqrt(learnt.variance)
-    low, high = learnt.values - margin, learnt.values + margin
+    margin = _DEVIATIONS * np.sqrt(result.variance)
+    low, high = result.values - margin, result.values + margin
     if liars is not None:
-        low, high = _widen(low, high, [liars.itemset(itemset) for itemset in learnt.itemsets])
-    counts, low, high = (column * people for column in cut_to_range(learnt.values, low, high, least=0, most=1))
+        low, high = _widen(low, high, [liars.itemset(itemset) for itemset in result.itemsets])
+    counts, low, high = (column * people for column in cut_to_range(result.values, low, high, least=0, most=1))
     return Patterns(
-        offsets=starts([len(itemset) for itemset in learnt.itemsets]),
-        codes=np.array([item for itemset in learnt.itemsets for item in itemset], np.int32),
+        offsets=starts([len(itemset) for itemset in result.itemsets]),
+        codes=np.array([item for itemset in result.itemsets for item in itemset], np.int32),
         counts=np.rint(counts).astype(np.int64),
         vocabulary=vocabulary,
         people=people,
@@ -215,13 +219,13 @@ def _widen(low: Values, high: Values, bounds: Sequence[tuple[float, float]]) -> 
 
 def build_outcome(
     plan: Protocol,
-    goal: Wanted,
-    learnt: Learnt,
+    goal: StudyGoal,
+    result: ProtocolResult,
     estimates: Sequence[Estimate],
     vocabulary: Vocabulary,
     people: int,
     *,
-    asked: Mapping[str, Any],
+    question: Mapping[str, Any],
     simulated: bool,
     rounds: Sequence[Round] = (),
     malicious: Fraction = Fraction(0),
@@ -233,34 +237,34 @@ def build_outcome(
     ----------
     plan, goal
         The protocol, and its goal.
-    learnt, estimates
+    result, estimates
         The result of the conversation, and the estimates of its rounds.
     vocabulary, people
         The items, if a list has them, and the number of people that counts are out of.
-    asked
+    question
         Fields of the question beyond the goal.
     simulated
         Whether the reports came from a seeded source.
     rounds
         The lines of the rounds, if they have the results of screening.
     malicious
-        The share of the reports of each round that may be by liars: intervals hold whatever they reported.
+        The share of the reports of each round that may be by liars: intervals hold for any reports by liars.
     hierarchy
         The items above each item, if devices mapped their baskets: it is public, and part of the result.
     """
-    if learnt.texts is not None:
-        vocabulary = Vocabulary(learnt.texts)
-    liars = LiarBounds(estimates, malicious, learnt.texts) if malicious else None
-    all_patterns = replace(build_patterns(learnt, vocabulary, people, liars), hierarchy=hierarchy)
+    if result.texts is not None:
+        vocabulary = Vocabulary(result.texts)
+    liars = LiarBounds(estimates, malicious, result.texts) if malicious else None
+    all_patterns = replace(build_patterns(result, vocabulary, people, liars), hierarchy=hierarchy)
     if not people:
         all_patterns = all_patterns[:0]  # counts out of no people are exactly 0, which would look like knowledge
     relations: Rules | None = None
-    notes, noun = list(learnt.notes), "patterns"
-    if learnt.related is None:
+    notes, noun = list(result.notes), "patterns"
+    if result.related is None:
         patterns = all_patterns.where(lengths=(goal.least, None))[: goal.top]
         estimated_count = len(patterns)
     else:
-        relations = build_rules(learnt.related, vocabulary, people, liars)
+        relations = build_rules(result.related, vocabulary, people, liars)
         relations = replace(relations, hierarchy=hierarchy, how=getattr(plan, "how", None))
         relations = relations if people else relations[:0]
         patterns, noun, estimated_count = all_patterns, "relations", len(relations)
@@ -278,19 +282,19 @@ def build_outcome(
     if plan.bias:
         notes.append(_BIAS_NOTE.format(bias=plan.bias))
     if liars is not None:
-        asked = {**asked, "assume_malicious": render_percent(malicious)}
+        question = {**question, "assume_malicious": render_percent(malicious)}
         notes.append(_LIARS_NOTE.format(share=render_percent(malicious), noun=noun))
     asks = [estimate.ask for estimate in estimates]
     return Outcome(
         patterns=patterns,
-        learnt=all_patterns,
+        all_patterns=all_patterns,
         guarantee=compute_guarantee(asks, plan.public if hierarchy is None else (*plan.public, hierarchy.fact())),
         protocol=plan.name,
-        asked={"top": goal.top, "least": goal.least, "epsilon": str(goal.epsilon), **asked},
+        question={"top": goal.top, "least": goal.least, "epsilon": str(goal.epsilon), **question},
         settings={setting.name: getattr(plan, setting.name) for setting in fields(plan)},  # type: ignore[arg-type]
         rounds=lines,
         reports=most_reports(asks),
-        facts={**learnt.facts, **({BIAS_FACT: plan.bias} if plan.bias else {})},
+        facts={**result.facts, **({BIAS_FACT: plan.bias} if plan.bias else {})},
         notes=tuple(notes),
         simulated=simulated,
         relations=relations,
@@ -303,7 +307,7 @@ def render_percent(share: Fraction) -> str:
 
 
 def attach_provenance(outcome: Outcome) -> Outcome:
-    """Return an outcome whose patterns and relations carry its provenance, also when they are saved alone."""
+    """Return an outcome with its provenance in its patterns and relations, also when they are saved alone."""
     provenance = outcome.provenance
     patterns = replace(outcome.patterns, provenance=provenance)
     if outcome.relations is None:

@@ -32,10 +32,12 @@ from ._questions import (
 )
 
 Pair: TypeAlias = tuple[int, int]
+# The weights of both sides of a projection, and the array that the number of each person is written to.
+ProjectionSums: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class Items:
+class RelationItems:
     """The items that relations are made of, by rank, and the kind of relation.
 
     Parameters
@@ -98,42 +100,44 @@ class Items:
 class Relations(QuestionCandidates):
     """A list of relations: ordered pairs of items, and chains (a, b, c) of the bond (a, b) with c."""
 
-    items: Items
-    of: tuple[tuple[int, ...], ...]
+    items: RelationItems
+    chains: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
         ranks = self.items.rank
-        for chain in self.of:
+        for chain in self.chains:
             if len(set(chain)) < len(chain) or not all(side in ranks for side in sides(chain)):
                 raise MisuseError(f"A relation is a pair of two different items that are asked about; {chain} is not.")
-        if not self.of or len(set(self.of)) < len(self.of):
+        if not self.chains or len(set(self.chains)) < len(self.chains):
             raise MisuseError("The relations of a question are different from each other, and there is one.")
 
     def __len__(self) -> int:
-        return len(self.of)
+        return len(self.chains)
 
     def __getitem__(self, position: int) -> tuple[int, ...]:
-        return self.of[position]
+        return self.chains[position]
 
     def form(self) -> dict[str, Any]:
         """Return the relations and their kind as JSON values."""
-        return {"of": [list(chain) for chain in self.of], "pairs": self.items.how}
+        return {"of": [list(chain) for chain in self.chains], "pairs": self.items.how}
 
     def as_asked(self, form: Mapping[str, Any]) -> Self:
         """Return the relations of a question that was asked before, of the same items."""
-        return replace(self, of=tuple(map(tuple, form["of"])))
+        return replace(self, chains=tuple(map(tuple, form["of"])))
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the positions of the relations that each person holds, ascending, row by row."""
         offsets, codes = self.items.pairs(baskets, people)
         width, rank = len(self.items), self.items.rank
         positions = np.full(width * width, -1, np.int32)
-        positions[[rank[first] * width + rank[second] for first, second in map(sides, self.of)]] = np.arange(len(self))
-        held = positions[codes]
-        held_offsets = np.concatenate(([0], np.cumsum(held >= 0)))[offsets]
-        held = held[held >= 0]
+        positions[
+            [rank[antecedent] * width + rank[consequent] for antecedent, consequent in map(sides, self.chains)]
+        ] = np.arange(len(self))
+        held_positions = positions[codes]
+        held_offsets = np.concatenate(([0], np.cumsum(held_positions >= 0)))[offsets]
+        held_positions = held_positions[held_positions >= 0]
         rows = np.repeat(np.arange(len(people)), np.diff(held_offsets))
-        return held_offsets.astype(np.int64), held[np.lexsort((held, rows))]
+        return held_offsets.astype(np.int64), held_positions[np.lexsort((held_positions, rows))]
 
 
 def sides(chain: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -147,7 +151,7 @@ class KeyQuestion(DeviceQuestion):
 
     Parameters
     ----------
-    of
+    relations
         The relations, pairs of items.
     absent
         Whether a person who holds the first item of a relation without the relation has its key with the value -1. If
@@ -156,35 +160,35 @@ class KeyQuestion(DeviceQuestion):
 
     ask: ClassVar[str] = "valued"
     single: ClassVar[bool] = False
-    of: Relations
+    relations: Relations
     absent: bool = False
 
     def __post_init__(self) -> None:
-        if any(len(pair) != 2 for pair in self.of.of):
+        if any(len(pair) != 2 for pair in self.relations.chains):
             raise MisuseError("Keys are relations of two items.")
 
     @property
     def values(self) -> int:
         """Two values per relation."""
-        return 2 * len(self.of)
+        return 2 * len(self.relations)
 
     def form(self) -> dict[str, Any]:
         """Return the question's JSON form."""
-        return {"ask": self.ask, **self.of.form(), "absent": self.absent}
+        return {"ask": self.ask, **self.relations.form(), "absent": self.absent}
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return keys with values, row by row."""
-        offsets, relations = self.of.answers(baskets, people)
+        offsets, held_relations = self.relations.answers(baskets, people)
         if not self.absent:
-            return offsets, 2 * relations + 1
+            return offsets, 2 * held_relations + 1
         # A key of a person is coded as row * key_count + key, so that sets of keys are sets of numbers.
-        key_count, rows = len(self.of), np.arange(len(people))
-        present = np.repeat(rows, np.diff(offsets)) * key_count + relations
-        order = self.of.items.order
+        key_count, rows = len(self.relations), np.arange(len(people))
+        present = np.repeat(rows, np.diff(offsets)) * key_count + held_relations
+        order = self.relations.items.order
         items = CandidateList(itemsets=tuple((item,) for item in order))
         item_offsets, ranks = items.answers(baskets, people)
         # The keys of each first item, end to end, in the order of the items.
-        first_ranks = np.array([order.index(pair[0]) for pair in self.of.of])
+        first_ranks = np.array([order.index(pair[0]) for pair in self.relations.chains])
         keys_by_item, sizes = np.argsort(first_ranks, kind="stable"), np.bincount(first_ranks, minlength=len(items))
         held_sizes = sizes[ranks]
         positions = np.arange(held_sizes.sum())
@@ -238,20 +242,12 @@ class NumberQuestion(DeviceQuestion):
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the number of each person, rounded to the grid."""
         totals = np.empty(len(people), np.int64)
-        weights = (np.array(self.left, np.int64), np.array(self.right, np.int64))
-        self.add_up(baskets, people, *weights, totals)
+        self.add_up(baskets, people, (np.array(self.left, np.int64), np.array(self.right, np.int64), totals))
         return one_value_each(round_to_grid(totals, self.low, self.high, self.span))
 
     @abstractmethod
-    def add_up(
-        self,
-        baskets: Baskets,
-        people: PersonNumbers,
-        left: NDArray[np.int64],
-        right: NDArray[np.int64],
-        totals: NDArray[np.int64],
-    ) -> None:
-        """Write the number of each person, before clipping, to `totals`."""
+    def add_up(self, baskets: Baskets, people: PersonNumbers, sums: ProjectionSums) -> None:
+        """Write the number of each person, before clipping, to the last array of `sums`."""
 
     def weights(self) -> dict[str, Any]:
         """Return weights and range as JSON values."""
@@ -259,8 +255,8 @@ class NumberQuestion(DeviceQuestion):
 
     def as_asked(self, form: Mapping[str, Any]) -> Self:
         """Return the question with the weights and the range of a question that was asked before."""
-        left, right = tuple(form["left"]), tuple(form["right"])
-        return replace(self, left=left, right=right, low=form["low"], high=form["high"])
+        left_weights, right_weights = tuple(form["left"]), tuple(form["right"])
+        return replace(self, left=left_weights, right=right_weights, low=form["low"], high=form["high"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,7 +266,7 @@ class Projection(NumberQuestion):
     For pairs held `together`, the sum is over all pairs of items and bonds: a product of two sums.
     """
 
-    items: Items
+    items: RelationItems
 
     @property
     def width(self) -> int:
@@ -281,21 +277,14 @@ class Projection(NumberQuestion):
         """Return the question's JSON form."""
         return {"ask": self.ask, "of": self.items.form(), "pairs": self.items.how, **self.weights()}
 
-    def add_up(
-        self,
-        baskets: Baskets,
-        people: PersonNumbers,
-        left: NDArray[np.int64],
-        right: NDArray[np.int64],
-        totals: NDArray[np.int64],
-    ) -> None:
-        """Write the number of each person, before clipping, to `totals`."""
+    def add_up(self, baskets: Baskets, people: PersonNumbers, sums: ProjectionSums) -> None:
+        """Write the number of each person, before clipping, to the last array of `sums`."""
         ranks = item_ranks(self.items.order, baskets)
         if self.items.how == "together":
-            project_together(baskets.offsets, baskets.codes, people, ranks, self.items.codes, left, right, totals)
+            project_together(baskets.offsets, baskets.codes, people, ranks, self.items.codes, *sums)
             return
         pairs = self.items.pairs(baskets, people)
-        project_relations(baskets.offsets, baskets.codes, people, ranks, self.width, *pairs, left, right, totals)
+        project_relations(baskets.offsets, baskets.codes, people, ranks, self.width, *pairs, *sums)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,16 +302,9 @@ class FoldedProjection(NumberQuestion):
         """Return the question's JSON form."""
         return {"ask": self.ask, "of": self.items, "pairs": "folded", **self.weights()}
 
-    def add_up(
-        self,
-        baskets: Baskets,
-        people: PersonNumbers,
-        left: NDArray[np.int64],
-        right: NDArray[np.int64],
-        totals: NDArray[np.int64],
-    ) -> None:
-        """Write the number of each person, before clipping, to `totals`."""
-        project_folded(baskets.offsets, baskets.codes, people, self.items, self.width, left, right, totals)
+    def add_up(self, baskets: Baskets, people: PersonNumbers, sums: ProjectionSums) -> None:
+        """Write the number of each person, before clipping, to the last array of `sums`."""
+        project_folded(baskets.offsets, baskets.codes, people, self.items, self.width, *sums)
 
 
 def round_to_grid(totals: NDArray[np.int64], low: int, high: int, span: int) -> NDArray[np.int64]:

@@ -40,7 +40,7 @@ class QuestionCandidates(ABC):
         """Return the candidates as fields of a question's form."""
 
     def as_asked(self, form: Mapping[str, Any]) -> Self:
-        """Return the candidates in the order of a question that was asked before; by default there is one order."""
+        """Return the candidates in the order of a question that was asked before, by default its own."""
         return self
 
     @abstractmethod
@@ -112,13 +112,13 @@ class CandidateList(QuestionCandidates):
         """Return the candidates grouped by their rarest item, the anchor; grouping is for speed and changes no answer.
 
         The arrays are, in this order: for each item the start of its group, the candidates by group, for each candidate
-        the start of its other items, and these other items.
+        the start of its other items, and the further items.
         """
         counts, item_count = baskets.item_counts, baskets.items
         anchors: list[int] = []
         further_items: list[list[int]] = []
         for itemset in self.itemsets:
-            # No basket holds an item beyond the vocabulary: such a candidate goes to a group that is never read.
+            # No basket holds an item beyond the vocabulary: the candidate goes to a group that is never read.
             is_inside = all(item < item_count for item in itemset)
             anchor = min(itemset, key=lambda item: counts[item]) if is_inside else item_count
             anchors.append(anchor)
@@ -150,53 +150,58 @@ class DeviceQuestion(ABC):
     def as_asked(self, form: Mapping[str, Any]) -> Self:
         """Return this question with the weights and the order of a question that was asked before.
 
-        Another processor rounds differently: a direction then has other weights, and a list another order. A protocol
-        that continues from a stored answer takes both from the question that was answered.
+        A different processor rounds differently: a direction then has other weights, and a list another order. A
+        protocol that continues from a stored answer takes both from the question that was answered.
         """
         return self
 
     @abstractmethod
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
-        """Return the values of each person's answer, row by row, equal to those of `find_values` on a device."""
+        """Return the values of each person's answer, row by row, equal to the values of `find_values` on a device."""
 
 
 @dataclass(frozen=True)
-class Which(DeviceQuestion):
+class ListQuestion(DeviceQuestion):
+    """A question about a list of candidates."""
+
+    candidates: QuestionCandidates
+
+    def form(self) -> dict[str, Any]:
+        """Return the question's JSON form."""
+        return {"ask": self.ask, **self.candidates.form()}
+
+    def as_asked(self, form: Mapping[str, Any]) -> Self:
+        """Return the question with its candidates in the order of a question that was asked before."""
+        return replace(self, candidates=self.candidates.as_asked(form))
+
+
+@dataclass(frozen=True)
+class CandidateQuestion(ListQuestion):
     """Ask for the candidates that a person holds."""
 
     ask: ClassVar[str] = "which"
     single: ClassVar[bool] = False
-    of: QuestionCandidates
 
     @property
     def values(self) -> int:
         """The number of candidates."""
-        return len(self.of)
-
-    def form(self) -> dict[str, Any]:
-        """Return the question's JSON form."""
-        return {"ask": self.ask, **self.of.form()}
-
-    def as_asked(self, form: Mapping[str, Any]) -> Self:
-        """Return the question with its candidates in the order of a question that was asked before."""
-        return replace(self, of=self.of.as_asked(form))
+        return len(self.candidates)
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the positions of the candidates that each person holds."""
-        return self.of.answers(baskets, people)
+        return self.candidates.answers(baskets, people)
 
 
 @dataclass(frozen=True)
-class HowMany(DeviceQuestion):
+class SizeQuestion(ListQuestion):
     """Ask for the number of candidates that a person holds.
 
-    The answer is the position of the last of `bins` that is at most the number. People who hold no candidate answer too
+    The answer is the position of the last of `bins` that is at most the number. People without a candidate answer too
     (A7), and the last bin has no upper end.
     """
 
     ask: ClassVar[str] = "how-many"
     single: ClassVar[bool] = True
-    of: QuestionCandidates
     bins: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -204,9 +209,9 @@ class HowMany(DeviceQuestion):
             raise MisuseError("The bins of a count begin at 0 and ascend, and there are two or more.")
 
     @classmethod
-    def up_to(cls, of: QuestionCandidates, largest: int) -> HowMany:
+    def up_to(cls, candidates: QuestionCandidates, largest: int) -> SizeQuestion:
         """Return the question with a bin for each number from 0 to `largest`."""
-        return cls(of, tuple(range(largest + 1)))
+        return cls(candidates, tuple(range(largest + 1)))
 
     @property
     def values(self) -> int:
@@ -215,15 +220,11 @@ class HowMany(DeviceQuestion):
 
     def form(self) -> dict[str, Any]:
         """Return the question's JSON form."""
-        return {"ask": self.ask, **self.of.form(), "bins": list(self.bins)}
-
-    def as_asked(self, form: Mapping[str, Any]) -> Self:
-        """Return the question with its candidates in the order of a question that was asked before."""
-        return replace(self, of=self.of.as_asked(form))
+        return {**super().form(), "bins": list(self.bins)}
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the bin of each person's number of candidates."""
-        counts = np.diff(self.of.answers(baskets, people)[0])
+        counts = np.diff(self.candidates.answers(baskets, people)[0])
         return one_value_each(np.searchsorted(np.array(self.bins), counts, side="right") - 1)
 
 
@@ -235,7 +236,7 @@ class PrefixQuestion(DeviceQuestion):
     ----------
     order
         The items, in the order in which a basket is read.
-    of
+    prefixes
         The prefixes, each of `length` items in that order; a last value stands for every other prefix.
     length
         The number of items of a prefix, 1 or more.
@@ -244,16 +245,16 @@ class PrefixQuestion(DeviceQuestion):
     ask: ClassVar[str] = "prefix"
     single: ClassVar[bool] = True
     order: tuple[int, ...]
-    of: tuple[tuple[int, ...], ...]
+    prefixes: tuple[tuple[int, ...], ...]
     length: int = 1
 
     def __post_init__(self) -> None:
         ranks = {item: rank for rank, item in enumerate(self.order)}
         if self.length < 1:
             raise MisuseError(f"A prefix has one item or more; {self.length} was given.")
-        if len(ranks) < len(self.order) or not self.of or len(set(self.of)) < len(self.of):
+        if len(ranks) < len(self.order) or not self.prefixes or len(set(self.prefixes)) < len(self.prefixes):
             raise MisuseError("The order and the prefixes of a question name nothing twice, and there is a prefix.")
-        for prefix in self.of:
+        for prefix in self.prefixes:
             steps = [ranks.get(item, -1) for item in prefix]
             if len(prefix) != self.length or sorted(set(steps)) != steps or -1 in steps:
                 raise MisuseError(f"A prefix is {self.length} items of the order, in its order; {prefix} is not.")
@@ -261,11 +262,11 @@ class PrefixQuestion(DeviceQuestion):
     @property
     def values(self) -> int:
         """The number of prefixes, and one value for every other prefix."""
-        return len(self.of) + 1
+        return len(self.prefixes) + 1
 
     def form(self) -> dict[str, Any]:
         """Return the question's JSON form."""
-        prefixes = [list(prefix) for prefix in self.of]
+        prefixes = [list(prefix) for prefix in self.prefixes]
         return {"ask": self.ask, "order": list(self.order), "of": prefixes, "length": self.length}
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
@@ -273,7 +274,7 @@ class PrefixQuestion(DeviceQuestion):
         keys, children = self._tree
         ranks = item_ranks(self.order, baskets)
         positions = np.empty(len(people), np.int64)
-        arguments = (ranks, self.length, len(self.order), keys, children, len(self.of), positions)
+        arguments = (ranks, self.length, len(self.order), keys, children, len(self.prefixes), positions)
         find_prefixes(baskets.offsets, baskets.codes, people, *arguments)
         return one_value_each(positions)
 
@@ -283,7 +284,7 @@ class PrefixQuestion(DeviceQuestion):
         ranks = {item: rank for rank, item in enumerate(self.order)}
         nodes: dict[tuple[int, ...], int] = {(): 0}
         children: dict[int, int] = {}
-        for position, prefix in enumerate(self.of):
+        for position, prefix in enumerate(self.prefixes):
             for path in accumulate((item,) for item in prefix):
                 node = nodes.setdefault(path, len(nodes))
                 is_leaf = len(path) == self.length
@@ -301,25 +302,25 @@ class CellQuestion(DeviceQuestion):
 
     ask: ClassVar[str] = "cells"
     single: ClassVar[bool] = True
-    of: tuple[int, ...]
+    items: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not 1 <= len(set(self.of)) == len(self.of) <= MOST_CELLS:
+        if not 1 <= len(set(self.items)) == len(self.items) <= MOST_CELLS:
             raise MisuseError(f"Cells are made of 1 to {MOST_CELLS} different items.")
 
     @property
     def values(self) -> int:
         """The number of subsets of the items."""
-        return 1 << len(self.of)
+        return 1 << len(self.items)
 
     def form(self) -> dict[str, Any]:
         """Return the question's JSON form."""
-        return {"ask": self.ask, "of": list(self.of)}
+        return {"ask": self.ask, "of": list(self.items)}
 
     def answers(self, baskets: Baskets, people: PersonNumbers) -> HeldValues:
         """Return the cell of each person."""
-        bits = np.zeros(max(baskets.items, max(self.of) + 1), np.int64)
-        bits[list(self.of)] = 1 << np.arange(len(self.of))
+        bits = np.zeros(max(baskets.items, max(self.items) + 1), np.int64)
+        bits[list(self.items)] = 1 << np.arange(len(self.items))
         cells = np.empty(len(people), np.int64)
         sum_rows(baskets.offsets, baskets.codes, people, bits, cells)
         return one_value_each(cells)

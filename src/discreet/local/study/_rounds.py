@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -17,8 +17,8 @@ from ...privacy import exact
 from ..device import MOST_NUMBERS
 from ..estimation import BINS, FEW_BINS, HeldSizes
 from ..oracle_steps import LIARS, error, honest_share, largest_padding, make
-from ._conversation import Ask, Estimate, Partition
-from ._questions import HowMany, QuestionCandidates, Which
+from ._conversation import Ask, Estimate, Partition, ProtocolResult
+from ._questions import CandidateQuestion, ListQuestion, QuestionCandidates, SizeQuestion
 
 Values: TypeAlias = NDArray[np.float64]
 # The padding: a number, the size that nine in ten people do not exceed, the number of the least predicted error, or
@@ -29,11 +29,14 @@ SizeBinning: TypeAlias = Literal["each", "bins"]
 
 # Devices draw 32-bit numbers: with smaller shares, a round within a round would have no number left.
 MIN_SHARE = Fraction(1, 10_000)
-# Larger sizes count as this one. Larger: the correction covers larger baskets, and each bin is noisier.
+# Larger sizes count as this one. Larger: the correction covers larger baskets, and each bin is noisier. Half and
+# double: `python -m benchmarks.constants LARGEST_SIZE`.
 LARGEST_SIZE = 64
-# The frequency of the last pattern of the top, before a round has measured it: a guess that only steers paddings.
+# The frequency of the last pattern of the top, before a round has measured it: a guess that only steers paddings. Half
+# and double: `python -m benchmarks.constants TYPICAL_FREQUENCY`.
 TYPICAL_FREQUENCY = 0.03
-# Sizes get all bins where liars can change the sizes of less than one in ten people, few bins otherwise.
+# Sizes get all bins where liars can change the sizes of less than one in ten people, few bins otherwise: in fact at an
+# epsilon of 4, and not of 3 (`adept.md`, line 3).
 _SAFE_SHARE = 0.9
 # The paddings that are compared. Neighbours differ by a quarter at most, and so hardly in their error.
 PADDINGS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)
@@ -41,7 +44,7 @@ PADDINGS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40)
 
 @dataclass(frozen=True, kw_only=True)
 class SizesRound:
-    """The sizes learnt from a round: the fractions of people who hold 1, 2, 3, … candidates.
+    """The sizes learnt from a round: the fractions of people with 1, 2, 3, … candidates.
 
     Parameters
     ----------
@@ -62,11 +65,11 @@ class SizesRound:
         With bins that widen, a law of sizes is fitted (`HeldSizes`).
         """
         question = answer.ask.question
-        if not isinstance(question, HowMany):
+        if not isinstance(question, SizeQuestion):
             raise MisuseError("Sizes are learnt from a round that asks how many.")
         bins = question.bins
         if binning == "bins":
-            return cls(fractions=HeldSizes.fit(answer, bins, len(question.of)).fractions())
+            return cls(fractions=HeldSizes.fit(answer, bins, len(question.candidates)).fractions())
         deviation = sqrt(answer.ask.frequencies.variance(0.0, answer.people))  # of this group and its oracle (A8)
         threshold = NormalDist().inv_cdf(1 - 0.05 / (len(bins) - 1))
         fractions = np.zeros(bins[-1])
@@ -112,7 +115,7 @@ class SizesRound:
         return min(errors, key=lambda pad: (errors[pad], pad), default=1)
 
     def correction(self, pad: int) -> float:
-        """Return the factor that restores what a padding truncates: a ratio of sums (A5, A6).
+        """Return the factor that restores the truncated part: a ratio of sums (A5, A6).
 
         By noise alone, some size stands out in one of twenty runs. A size of over twice the padding could double the
         ratio, so it counts only if it stands out as noise does in one of a thousand runs.
@@ -133,9 +136,9 @@ class CandidateEstimates:
     candidates
         The candidates.
     values, variance
-        The fraction of the people who hold each candidate, and its variance.
+        The fraction of the people with each candidate, and its variance.
     pad, correction
-        The padding of the round, and the factor that restores what it truncates.
+        The padding of the round, and the factor that restores the truncated part.
     sizes
         The sizes that the padding was selected by, if a round asked for sizes.
     """
@@ -155,6 +158,11 @@ class CandidateEstimates:
     def frequency_at(self, rank: int) -> float:
         """Return the frequency of the candidate at a rank, counted from 1."""
         return frequency_at(self.values, rank)
+
+    def build_result(self, facts: Mapping[str, Any]) -> ProtocolResult:
+        """Return all candidates as the result of a study."""
+        itemsets = [self.candidates[position] for position in range(len(self.candidates))]
+        return ProtocolResult.ranked(itemsets, self.values, self.variance, facts)
 
 
 def frequency_at(values: Values, rank: int) -> float:
@@ -185,7 +193,7 @@ def estimate_candidates(
     candidates
         The candidates.
     line
-        The people who were not asked yet.
+        The people without a question so far.
     shares, oracles
         The shares of the people and the names of the oracles: for the sizes, and for the candidates.
     epsilon
@@ -201,8 +209,8 @@ def estimate_candidates(
     largest_size
         The size that all larger sizes count as; by default the number of candidates.
     robust
-        Whether liars are considered: the padding counts what one report can add as an error, sizes have few bins, and
-        the padding is no longer than liars about sizes can make it.
+        Whether liars are considered: the padding counts the influence of one report as an error, sizes have few bins,
+        and the padding is no longer than liars about sizes can make it.
     about
         The name of the candidates, for the names of the rounds.
     """
@@ -217,7 +225,7 @@ def estimate_candidates(
             bins = tuple(range(min(len(candidates), largest_size or len(candidates)) + 1))
         size_oracle = "grr" if robust else oracles[0]
         answer: Estimate = yield Ask.of(
-            f"how many {about}", line.next(shares[0]), HowMany(candidates, bins), size_oracle, epsilon
+            f"how many {about}", line.next(shares[0]), SizeQuestion(candidates, bins), size_oracle, epsilon
         )
         candidates = asked_candidates(answer)
         sizes = SizesRound.of(answer, binning)
@@ -231,7 +239,9 @@ def estimate_candidates(
             pad = len(candidates) if padding == "all" else sizes.padding(padding, min(percentile, trusted_share))
         pad = min(pad, max_pad)
         truncated = sizes.correction(pad)
-    answer = yield Ask.of(f"which {about}", line.next(shares[1]), Which(candidates), oracles[1], epsilon, pad=pad)
+    answer = yield Ask.of(
+        f"which {about}", line.next(shares[1]), CandidateQuestion(candidates), oracles[1], epsilon, pad=pad
+    )
     correction = truncated if corrected else 1.0
     values = answer.values * correction
     return CandidateEstimates(
@@ -245,7 +255,7 @@ def estimate_candidates(
 
 
 def size_bins(size: int, epsilon: Fraction) -> tuple[int, ...]:
-    """Return the bins for sizes up to `size`, asked by randomised response, such that liars have little influence.
+    """Return the bins for sizes up to `size`, asked by randomised response, with little influence of liars.
 
     With few bins, a report adds little to each. With a large epsilon, it adds little to each of many bins too.
     """
@@ -256,11 +266,11 @@ def size_bins(size: int, epsilon: Fraction) -> tuple[int, ...]:
 
 
 def asked_candidates(answer: Estimate) -> QuestionCandidates:
-    """Return the candidates of a round, in the order of its question: another processor may have ordered them."""
+    """Return the candidates of a round, in the order of its question: a different processor may have ordered them."""
     question = answer.ask.question
-    if not isinstance(question, Which | HowMany):
+    if not isinstance(question, ListQuestion):
         raise MisuseError(f"The round {answer.ask.name!r} is not about candidates.")
-    return question.of
+    return question.candidates
 
 
 def truncation_error(values: Values | float, correction: float) -> Any:
@@ -290,7 +300,7 @@ def check_candidates(
     candidates
         The number of candidates per pattern of the top, 1 or more.
     percentile
-        The share of people who do not exceed the padding, as text.
+        The share of people within the padding, as text.
     epsilon
         The epsilon of a report.
     size_oracle, size_count
@@ -316,9 +326,10 @@ def check_room(numbers: int, setting: str) -> None:
         )
 
 
-def check_shares(shares: list[Fraction], message: str) -> None:
-    """Check shares of the people, of which some may be 0; an error has the message."""
-    if any(share < 0 or 0 < share < MIN_SHARE for share in shares) or not 0 < sum(shares) <= 1:
+def check_shares(shares: list[Fraction], message: str, required: tuple[int, ...]) -> None:
+    """Check shares of the people, of which only the `required` positions must be over 0."""
+    has_wrong_share = any(share < 0 or 0 < share < MIN_SHARE for share in shares) or sum(shares) > 1
+    if has_wrong_share or not all(shares[position] for position in required):
         raise MisuseError(message)
 
 

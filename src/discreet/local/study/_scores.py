@@ -11,20 +11,20 @@ from ...baskets import Baskets
 from ...exact import How, cumulative_rank, f_score, mine, pair_counts, relations, score_relations, squared_error
 from ...results import Patterns, Rules
 from .. import Protocol
-from ._conversation import Learnt, Wanted
+from ._conversation import ProtocolResult, StudyGoal
 from ._device_baskets import true_patterns
 from ._outcome import Outcome
 
 
 def score_outcome(
-    baskets: Baskets, plan: Protocol, outcome: Outcome, learnt: Learnt, goal: Wanted, max_baskets: int
+    baskets: Baskets, plan: Protocol, outcome: Outcome, result: ProtocolResult, goal: StudyGoal, max_baskets: int
 ) -> dict[str, float]:
     """Return the scores of an outcome, by name."""
     if outcome.relations is not None:
         scores = scored_relations(baskets, plan, outcome.relations, goal)
-        return scores | (_score_selection(baskets, learnt, getattr(plan, "how", "together")) if learnt.kept else {})
+        return scores | (_score_selection(baskets, result, getattr(plan, "how", "together")) if result.selected else {})
     scores = _score_patterns(baskets, outcome.patterns, goal, max_baskets)
-    longer = outcome.learnt.where(lengths=(2, None))[: goal.top]
+    longer = outcome.all_patterns.where(lengths=(2, None))[: goal.top]
     if goal.least == 1 and len(longer):
         # A12: single items are easier to find, so longer patterns have scores of their own.
         longer_scores = _score_patterns(baskets, longer, replace(goal, least=2), max_baskets)
@@ -33,7 +33,7 @@ def score_outcome(
     return scores
 
 
-def _score_patterns(baskets: Baskets, patterns: Patterns, goal: Wanted, max_baskets: int) -> dict[str, float]:
+def _score_patterns(baskets: Baskets, patterns: Patterns, goal: StudyGoal, max_baskets: int) -> dict[str, float]:
     """Return the scores of patterns; with several baskets per person, against expected counts in drawn baskets."""
     truth = (
         true_patterns(baskets, max_baskets, goal.top, goal.least)
@@ -47,7 +47,7 @@ def _score_patterns(baskets: Baskets, patterns: Patterns, goal: Wanted, max_bask
     }
 
 
-def scored_relations(baskets: Baskets, plan: Any, estimated: Rules, goal: Wanted) -> dict[str, float]:
+def scored_relations(baskets: Baskets, plan: Any, estimated: Rules, goal: StudyGoal) -> dict[str, float]:
     """Return the scores of relations against the most reliable of the protocol's number of frequent relations."""
     longest, ordered = 3 if getattr(plan, "cascade", 0) else 2, plan.how != "together"
     truth = relations(baskets, how=plan.how, items=plan.items, support=plan.support, top=goal.top, longest=longest)
@@ -64,15 +64,15 @@ def scored_relations(baskets: Baskets, plan: Any, estimated: Rules, goal: Wanted
     return scores
 
 
-def _score_selection(baskets: Baskets, learnt: Learnt, how: How) -> dict[str, float]:
+def _score_selection(baskets: Baskets, result: ProtocolResult, how: How) -> dict[str, float]:
     """Return the share of the most frequent true relations that a protocol selected: beside a guess, and chance (D10).
 
     The number of true relations is that of the selected ones; relations without a holder do not count. A selection of
     most of all relations has a large share by chance, so chance stands beside it. The evidence has another measure: the
     share of the selected *wanted* relations, which are between the most frequent items and ranked by confidence too.
     """
-    order = np.array([itemset[0] for itemset in learnt.itemsets if len(itemset) == 1], np.int64)
-    selected, guessed = ({chain for chain in chains if len(chain) == 2} for chains in (learnt.kept, learnt.guessed))
+    order = np.array([itemset[0] for itemset in result.itemsets if len(itemset) == 1], np.int64)
+    selected, guessed = ({chain for chain in chains if len(chain) == 2} for chains in (result.selected, result.guessed))
     codes, counts = pair_counts(baskets, order, how)
     most_frequent = codes[np.argsort(-counts, kind="stable")[: len(selected)]]
     width = len(order)

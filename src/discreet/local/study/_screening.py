@@ -1,6 +1,6 @@
-"""Screening: a collector's detection of reports that no honest device sends, without knowing who is honest.
+"""Screening: a collector's detection of reports that no honest device sends, without knowing the honest devices.
 
-Some laws hold for honest reports whatever people hold (`HonestLaw`). A round that breaks such a law has reports by
+Some laws hold for honest reports of any baskets (`HonestLaw`). A round that breaks a law has reports by
 liars, and an alarm says so. Reports that honest devices hardly ever send are left out. Screening is computed from
 reports that the collector has: no person is asked anything, and privacy is unchanged. It stops crafted reports; it
 cannot detect a false basket that is reported by the rules.
@@ -34,20 +34,20 @@ from ..oracle_steps import AggregateReading
 # The kinds of alarms: two values named together too often, values with more holders than people or less than none,
 # cells of a report of unequal probability, reports that name too many or too few values, lots that too many drew.
 Sign: TypeAlias = Literal["together", "supports", "cells", "ones", "lots"]
-# The sums of some blocks: arrays of whole numbers. The sums of a round are those of its blocks, number by number.
+# The sums of some blocks: arrays of whole numbers. The blocks add up to a round, number by number.
 Sums: TypeAlias = tuple[Counts, ...]
 # Reads a round once: passes its blocks to a function, in one part or several, and returns the sums of all parts.
 RoundReader: TypeAlias = Callable[[Callable[[Iterable[ReportColumns]], Sums]], Sums]
 
+# The number of values with counted pairs, by the largest supports: liars gain nothing by raising a value that stays
+# rare. Memory and time grow with its square.
 WATCHED = 256
-"""The number of values whose pairs are counted, those with the largest supports: liars gain nothing by raising a value
-that stays rare. Memory and time grow with its square."""
+# The largest probability that a round of honest reports raises an alarm, shared evenly among the signs.
 FALSE_ALARM = 1 / 2000
-"""The largest probability that a round of honest reports raises an alarm, shared evenly among the signs."""
 _SIGN_ALARM = FALSE_ALARM / len(get_args(Sign))
+# The largest expected number of honest reports that are left out of a round for naming many flagged values. Larger:
+# more reports of liars are left out; smaller: fewer honest ones.
 _EXPECTED_LOSS = 0.1
-"""The largest expected number of honest reports that are left out of a round for naming many flagged values. Larger:
-more reports of liars are left out; smaller: fewer honest ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,8 @@ class Alarm:
     sign
         The kind of the property.
     values
-        The values with the property, ascending; numbers of cells or of lots for these signs, empty for whole reports.
+        The values with the property, ascending; numbers of cells or of lots for the signs of this name, empty for whole
+        reports.
     reports
         The number of reports that are left out for it.
     lowered
@@ -141,7 +142,7 @@ class Screen:
     def reading(self) -> AggregateReading:
         """The present aggregate, decoded once."""
         if self._reading is None:
-            self._reading = self.oracle.adder.read(self.aggregate)
+            self._reading = self.oracle.adder.read_aggregate(self.aggregate)
         return self._reading
 
     @cached_property
@@ -163,7 +164,7 @@ class Screen:
 
     @cached_property
     def watched(self) -> NDArray[np.int64]:
-        """The values whose pairs are counted, ascending: selected once, by the supports of all reports."""
+        """The values with counted pairs, ascending: selected once, by the supports of all reports."""
         return np.sort(np.argsort(-self.supports, kind="stable")[:WATCHED]).astype(np.int64)
 
     def set_pair_counts(self, sums: Sums) -> None:
@@ -179,7 +180,7 @@ class Screen:
             self._pair_counts -= sums[2]
 
     def flag_values(self) -> NDArray[np.int64]:
-        """Return the values that are named together with another value too often for honest reports.
+        """Return the values that are named together with a further value too often for honest reports.
 
         The excess of a pair over two independent values has a mean of at most `excess` per report, and a mean square of
         at most `square`; `tail_margin` bounds it for all pairs of watched values together.
@@ -195,18 +196,20 @@ class Screen:
         if not len(self._pair_counts):
             return np.zeros(watched_count)
         q, supports = float(self.law.p_other), self.supports[self.watched]
-        seen = self._pair_counts - q * (supports[:, None] + supports) + self.people * q * q
+        pair_excess = self._pair_counts - q * (supports[:, None] + supports) + self.people * q * q
         mean = self.people * float(self.law.excess)
-        stands_out = seen > mean + tail_margin(self.people * float(self.law.square), comparisons)
-        return _row_maxima(np.where(stands_out, seen - mean, 0.0))
+        stands_out = pair_excess > mean + tail_margin(self.people * float(self.law.square), comparisons)
+        return _row_maxima(np.where(stands_out, pair_excess - mean, 0.0))
 
     def _table_excesses(self, comparisons: int) -> NDArray[np.float64]:
         """Return the excesses from an aggregate that counts pairs itself."""
-        shared = self.reading.shared(self.watched)
-        if shared is None:
+        pair_excess = self.reading.estimate_pair_excess(self.watched)
+        if pair_excess is None:
             return np.zeros(len(self.watched))
-        stands_out = shared.more > tail_margin(shared.variance, comparisons)
-        return _row_maxima(np.where(stands_out, shared.more / shared.worth, 0.0)) * (1 - float(self.oracle.p_other))
+        stands_out = pair_excess.excess > tail_margin(pair_excess.variance, comparisons)
+        return _row_maxima(np.where(stands_out, pair_excess.excess / pair_excess.worth, 0.0)) * (
+            1 - float(self.oracle.p_other)
+        )
 
     def lower_supports(self) -> int:
         """Subtract the excess of pairs from the supports of their values; return the largest number subtracted.
@@ -215,11 +218,11 @@ class Screen:
         support of each beyond a report that names no value. So no value is lowered by more than liars added.
         """
         q, excesses = float(self.oracle.p_other), self._excesses()
-        # Supports above those of a value without holders: only this part can come from liars.
+        # Supports above the supports of a value without holders: only this part can come from liars.
         largest = np.maximum(self.supports[self.watched] - round(self.people * q), 0)
-        lowered = np.minimum(np.rint(excesses / (1 - q)).astype(np.int64), largest)
-        self.supports[self.watched] -= lowered
-        return int(lowered.max(initial=0))
+        subtracted = np.minimum(np.rint(excesses / (1 - q)).astype(np.int64), largest)
+        self.supports[self.watched] -= subtracted
+        return int(subtracted.max(initial=0))
 
     def flagged_limit(self, flagged_count: int) -> int | None:
         """Return the number of flagged values from which a report is left out; None if each number is probable enough.
@@ -236,7 +239,7 @@ class Screen:
     def named_range(self) -> tuple[int, int] | None:
         """The smallest and the largest number of values that a report names; None if reports do not name single values.
 
-        A report outside the range is an alarm: the expected number of such honest reports is below its probability.
+        A report outside the range is an alarm: the expected number of honest reports outside is below its probability.
         """
         if self.law is None or self.law.tail is None or not self.oracle.each_alone or not self.people:
             return None
@@ -252,7 +255,7 @@ class Screen:
         """Return the alarms that the sums raise; no report is left out for them."""
         alarms, comparisons = [], 2 * self.oracle.size
         p, q = float(self.oracle.p_held), float(self.oracle.p_other)
-        # Supports of a table are estimates, with a variance above that of sums of reports.
+        # Supports of a table are estimates, with a larger variance than sums of reports.
         scale = self.people * (p - q) ** 2 * self.people
         variances = [scale * float(self.oracle.variance(fraction, self.people)) for fraction in (1.0, 0.0)]
         highest = self.people * p + tail_margin(variances[0], comparisons)
@@ -294,11 +297,11 @@ class Sieve:
     flagged
         The flagged values.
     limit
-        The number of flagged values from which a report is left out; None for no such rule.
+        The number of flagged values from which a report is left out; None without this rule.
     named_range
-        The smallest and the largest number of values that a report may name; None for no such rule.
+        The smallest and the largest number of values that a report may name; None without this rule.
     crowded_lots
-        The lots that are left out with their reports; None for no such rule.
+        The lots that are left out with their reports; None without this rule.
     """
 
     oracle: Oracle
@@ -315,20 +318,20 @@ class Sieve:
     def apply_rules(self, columns: ReportColumns) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the reports that break each rule: flagged values, number of named values, and crowded lots."""
         oracle, no_reports = self.oracle, np.zeros(_row_count(columns), bool)
-        flagged = no_reports if self.limit is None else oracle.named(columns, self.flagged).sum(1) >= self.limit
+        flagged = no_reports if self.limit is None else oracle.match_values(columns, self.flagged).sum(1) >= self.limit
         outside = no_reports
         if self.named_range is not None:
-            named = oracle.named(columns, np.arange(oracle.size)).sum(1)
-            outside = (named < self.named_range[0]) | (named > self.named_range[1])
-        crowded = no_reports
+            name_counts = oracle.match_values(columns, np.arange(oracle.size)).sum(1)
+            outside = (name_counts < self.named_range[0]) | (name_counts > self.named_range[1])
+        in_crowded_lots = no_reports
         if self.crowded_lots is not None:
-            crowded = np.isin(oracle.adder.find_lots(columns), self.crowded_lots)
-        return np.asarray(flagged), np.asarray(outside), crowded
+            in_crowded_lots = np.isin(oracle.adder.find_lots(columns), self.crowded_lots)
+        return np.asarray(flagged), np.asarray(outside), in_crowded_lots
 
     def find_left_out(self, columns: ReportColumns) -> NDArray[np.bool_]:
         """Return the reports that are left out."""
-        flagged, outside, crowded = self.apply_rules(columns)
-        return flagged | outside | crowded
+        flagged, outside, in_crowded_lots = self.apply_rules(columns)
+        return flagged | outside | in_crowded_lots
 
 
 def sum_reports(blocks: Iterable[ReportColumns], oracle: Oracle) -> Sums:
@@ -349,7 +352,7 @@ def count_pairs(blocks: Iterable[ReportColumns], oracle: Oracle, watched: NDArra
     """Return the number of reports that name both of each two watched values."""
     counts = np.zeros((len(watched), len(watched)), np.int64)
     for columns in blocks:
-        counts += count_named_pairs(oracle.named(columns, watched))
+        counts += count_named_pairs(oracle.match_values(columns, watched))
     return (counts,)
 
 
@@ -361,14 +364,14 @@ def sum_left_out(blocks: Iterable[ReportColumns], sieve: Sieve, watched: NDArray
     oracle, report_counts = sieve.oracle, np.zeros(4, np.int64)
     aggregate, pair_counts = oracle.adder.start(), np.zeros((len(watched), len(watched)), np.int64)
     for columns in blocks:
-        flagged, outside, crowded = sieve.apply_rules(columns)
-        left_out = flagged | outside | crowded
-        report_counts += [left_out.sum(), flagged.sum(), (outside & ~flagged).sum(), crowded.sum()]
+        flagged, outside, in_crowded_lots = sieve.apply_rules(columns)
+        left_out = flagged | outside | in_crowded_lots
+        report_counts += [left_out.sum(), flagged.sum(), (outside & ~flagged).sum(), in_crowded_lots.sum()]
         if left_out.any():
             reports = {name: column[left_out] for name, column in columns.items()}
             oracle.adder.add(aggregate, reports)
             if len(watched):
-                pair_counts += count_named_pairs(oracle.named(reports, watched))
+                pair_counts += count_named_pairs(oracle.match_values(reports, watched))
     return report_counts, aggregate, pair_counts
 
 
@@ -389,7 +392,7 @@ def screen_round(oracle: Oracle, read: RoundReader) -> Screened:
     """Return a round after screening, with a reader for its reports."""
     screen = Screen(oracle, read(partial(sum_reports, oracle=oracle)))
     if screen.needs_pairs:
-        pair_counts = screen.reading.together(screen.watched)
+        pair_counts = screen.reading.count_joint_reports(screen.watched)
         screen.set_pair_counts(
             read(partial(count_pairs, oracle=oracle, watched=screen.watched)) if pair_counts is None else (pair_counts,)
         )
@@ -415,27 +418,27 @@ def screen_round(oracle: Oracle, read: RoundReader) -> Screened:
     if outside_reports:
         alarms = (Alarm(sign="ones", values=(), reports=outside_reports), *alarms)
     if len(flagged):
-        values, lowered = tuple(flagged.tolist()), screen.lower_supports()
-        alarms = (Alarm(sign="together", values=values, reports=flagged_reports, lowered=lowered), *alarms)
+        values, subtracted = tuple(flagged.tolist()), screen.lower_supports()
+        alarms = (Alarm(sign="together", values=values, reports=flagged_reports, lowered=subtracted), *alarms)
     return Screened(people=screen.people, supports=screen.supports, left_out=left_out, alarms=alarms, sieve=sieve)
 
 
-def count_named_pairs(named: NDArray[np.bool_]) -> Counts:
+def count_named_pairs(is_named: NDArray[np.bool_]) -> Counts:
     """Return the number of reports that name both of each two values.
 
     Parameters
     ----------
-    named
+    is_named
         Whether a report names a value: one row per report, one column per value.
     """
-    size = named.shape[1]
+    size = is_named.shape[1]
 
     def count(rows: NDArray[np.bool_]) -> Counts:
         counts = np.zeros((size, size), np.int64)
         count_together(rows, counts)
         return counts
 
-    parts = np.array_split(np.ascontiguousarray(named), threads())
+    parts = np.array_split(np.ascontiguousarray(is_named), threads())
     counts: Counts = np.sum(in_threads(count, parts), axis=0, dtype=np.int64)
     return counts
 

@@ -27,8 +27,8 @@ class SeededWords:
         while len(self._unread) < count:
             self._state = self._state + _STEP & _MASK
             self._unread += _scramble(self._state).to_bytes(8, "little")
-        taken, self._unread = self._unread[:count], self._unread[count:]
-        return taken
+        next_bytes, self._unread = self._unread[:count], self._unread[count:]
+        return next_bytes
 
 
 def seed_of(seed: int, purpose: str) -> int:

@@ -1,6 +1,6 @@
 """A simulation of a protocol over given baskets: its conversation, with reports from a seeded source.
 
-There are two speeds. *Per person* makes the reports of devices and adds them up. *Aggregated* draws the sums of
+It has two speeds. *Per person* makes the reports of devices and adds them up. *Aggregated* draws the sums of
 reports: from their exact joint law for oracles that have one, else each count from its own exact law. The outcome then
 says that it is marginal.
 """
@@ -24,9 +24,9 @@ from ...kernels import draw_tickets, in_threads, threads
 from ...privacy import Budget
 from ...registry import protocol as protocol_of
 from ...wording import hint_keywords
-from .. import Answered, Counts, MeanOracle, Oracle, Protocol, ReportColumns
+from .. import Counts, MeanOracle, Oracle, Protocol, ReportColumns, SimulatedAnswers
 from ..oracle_steps import Device, drawn_on_card, using
-from ._conversation import Ask, Estimate, Wanted, converse
+from ._conversation import Ask, Estimate, StudyGoal, converse
 from ._device_baskets import draw_baskets, map_baskets, render_drawing_note
 from ._outcome import Outcome, Round, attach_provenance, build_outcome
 from ._screening import Screened, screen_reports
@@ -36,12 +36,13 @@ Speed: TypeAlias = Literal["person", "aggregated"]
 Progress: TypeAlias = Callable[[float], object]
 
 _BLOCK = 1 << 15  # people per block of reports: larger takes more memory, smaller more calls
+# Chosen: a quarter of a GiB fits beside the baskets on every machine; half and double only move the change of speed.
 _MAX_KEPT_BYTES = 1 << 28  # larger rounds are made again for each pass of screening: slower, and within this memory
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedPeople:
-    """People with baskets who answer questions, each with a stream of random words of their own.
+    """People with baskets that answer questions, each with a stream of random words of their own.
 
     Parameters
     ----------
@@ -84,15 +85,15 @@ class SimulatedPeople:
     def hear_and_screen(self, ask: Ask, numbers: NDArray[np.uint32]) -> tuple[Estimate, Screened | None]:
         """Return the estimate of a round and the result of screening, which is None if no report was made."""
         oracle = ask.oracle
-        people = np.flatnonzero((numbers >= ask.who.start) & (numbers < ask.who.stop))
-        seed = seed_of(self.seed, f"{ask.name}:{ask.who.start}")
+        people = np.flatnonzero((numbers >= ask.group.start) & (numbers < ask.group.stop))
+        seed = seed_of(self.seed, f"{ask.name}:{ask.group.start}")
         block_count = max(1, -(-len(people) // self._block_size(oracle)))
         edges = starts([len(block) for block in np.array_split(people, block_count)])
 
-        def answer(block: int) -> Answered:
+        def answer(block: int) -> SimulatedAnswers:
             persons = people[edges[block] : edges[block + 1]]
-            offsets, held = ask.question.answers(self.baskets, persons)
-            return Answered(offsets=offsets, held=held, people=persons)
+            offsets, values = ask.question.answers(self.baskets, persons)
+            return SimulatedAnswers(offsets=offsets, values=values, people=persons)
 
         aggregates: deque[Counts] = deque()  # one per thread at most: each block adds to an aggregate that is free
 
@@ -108,8 +109,8 @@ class SimulatedPeople:
         progress = None if self.progress is None else partial(self.progress, ask.name)
         blocks = range(block_count)
         if self.screen and self.speed == "person" and isinstance(oracle, Oracle):
-            again = repeat_blocks(lambda block: oracle.reports(answer(block), seed), blocks, progress)
-            screened = screen_reports(oracle, again)
+            make_blocks = repeat_blocks(lambda block: oracle.reports(answer(block), seed), blocks, progress)
+            screened = screen_reports(oracle, make_blocks)
             return Estimate(ask, screened.people, screened.supports), screened
         total: Counts | None = None
         if self.speed == "person" or getattr(oracle, "drawn_together", False):
@@ -120,7 +121,9 @@ class SimulatedPeople:
         return Estimate(ask, len(people), oracle.adder.decode(total)), None
 
 
-def make_ahead(make: Callable[[int], Answered], blocks: range, progress: Progress | None) -> Iterator[Answered]:
+def make_ahead(
+    make: Callable[[int], SimulatedAnswers], blocks: range, progress: Progress | None
+) -> Iterator[SimulatedAnswers]:
     """Yield the answers of each block; as many blocks as threads are made at a time."""
     for start in range(0, len(blocks), threads()):
         yield from in_threads(make, blocks[start : start + threads()])
@@ -168,14 +171,14 @@ def simulate(
 ) -> Outcome:
     """Run a local protocol over given data, as a study with these people would have gone.
 
-    Privacy: none is needed or given to the data at hand; the outcome shows the knowledge of a collector who never sees
-    them, at this epsilon. Each person sends one report.
+    Privacy: none is needed or given to the data at hand; the outcome shows the knowledge of a collector without the
+    data, at this epsilon. Each person sends one report.
 
     Parameters
     ----------
     baskets
         The data: `Baskets`, or a source for :func:`discreet.read`, with its options in `reading`. Read with
-        ``basket=``, a person may have several baskets: each device answers for one of them, drawn at random.
+        ``basket=``, a person may have several baskets: each device answers for one basket, drawn at random.
     protocol
         The name of a protocol, or a protocol; ``"adept"`` finds the most at equal epsilon.
     top, least
@@ -193,20 +196,20 @@ def simulate(
         are made can be screened: at the speed ``"aggregated"`` none is.
     assume_malicious
         The share of the reports of every round that may be made up, such as ``"1%"`` or 0.01: intervals then hold
-        whatever they say. No report of the simulation itself is made up.
+        for any content of them. No report of the simulation itself is made up.
     max_baskets
         The largest weight of a person with several baskets, in people with one. A device with fewer baskets draws an
         empty basket for each missing one. 1 by default: all people have equal weight.
     hierarchy, level
         The items above each item, as for :func:`discreet.mine`: before it answers, each device adds the items above
-        those of its basket, or replaces its items by those of one level. See :doc:`/hierarchies`.
+        the items of its basket, or replaces its items by items of one level. See :doc:`/hierarchies`.
     settings
         Settings of the protocol by name.
     device
         ``"gpu"`` makes and adds up reports on a graphics card, ``"cpu"`` on the cores, and ``"auto"`` on the faster of
         both; the outcome is equal. The default is the variable ``DISCREET_DEVICE``.
     progress
-        Called with the name of a round and the finished share of it.
+        Called with the name of a round and its finished share.
     transcript
         Called with each round after its estimate.
 
@@ -231,7 +234,7 @@ def simulate(
     read_hierarchy = None if hierarchy is None else Hierarchy.read(hierarchy)
     baskets = map_baskets(baskets, read_hierarchy, level, plan)
     malicious = parse_share("assume_malicious", assume_malicious)
-    goal = Wanted(
+    goal = StudyGoal(
         items=0 if plan.unlisted else baskets.items,  # the number of different texts is not public
         top=parse_positive("top", top),
         epsilon=Budget.of(epsilon).epsilon,
@@ -263,20 +266,20 @@ def simulate(
         return estimate
 
     with using(device):
-        learnt, estimates = converse(plan.talk(goal), hear, reports=plan.reports, people=len(device_baskets))
-    asked: dict[str, Any] = {"seed": seed, "speed": speed, "screen": screen and speed == "person"}
+        result, estimates = converse(plan.ask_rounds(goal), hear, reports=plan.reports, people=len(device_baskets))
+    question: dict[str, Any] = {"seed": seed, "speed": speed, "screen": screen and speed == "person"}
     if baskets.has_receipts:
-        asked["max_baskets"] = basket_cap
+        question["max_baskets"] = basket_cap
     if read_hierarchy is not None:
-        asked |= read_hierarchy.recorded(level)
+        question |= read_hierarchy.recorded(level)
     outcome = build_outcome(
         plan,
         goal,
-        learnt,
+        result,
         estimates,
         baskets.vocabulary,
         len(device_baskets),
-        asked=asked,
+        question=question,
         simulated=True,
         rounds=rounds,
         malicious=malicious,
@@ -295,7 +298,7 @@ def simulate(
     if score:
         from ._scores import score_outcome
 
-        scores = score_outcome(baskets, plan, outcome, learnt, goal, basket_cap)
+        scores = score_outcome(baskets, plan, outcome, result, goal, basket_cap)
     marginal = speed == "aggregated" and not all(oracle.drawn_together for oracle in oracles)
     return attach_provenance(replace(outcome, notes=tuple(notes), marginal=marginal, scores=scores))
 

@@ -17,13 +17,22 @@ from ...errors import InputError, MisuseError
 from .. import MeanOracle, Oracle
 from ..device import WORD
 from ..oracle_steps import means, oracles
-from ._conversation import Ask, Who
+from ._conversation import Ask, PeopleGroup
 from ._pair_questions import KeyQuestion, NumberQuestion
-from ._questions import CellQuestion, DeviceQuestion, HeldValues, HowMany, PersonNumbers, PrefixQuestion, Which
+from ._questions import (
+    CandidateQuestion,
+    CellQuestion,
+    DeviceQuestion,
+    HeldValues,
+    PersonNumbers,
+    PrefixQuestion,
+    SizeQuestion,
+)
 
 _ASK_FIELDS = ("format", "epsilon", "delta", "oracle")  # the fields that an `Ask` adds to its question
 _KINDS: dict[str, type[DeviceQuestion]] = {
-    kind.ask: kind for kind in (Which, HowMany, PrefixQuestion, CellQuestion, KeyQuestion, NumberQuestion)
+    kind.ask: kind
+    for kind in (CandidateQuestion, SizeQuestion, PrefixQuestion, CellQuestion, KeyQuestion, NumberQuestion)
 }
 
 
@@ -68,17 +77,17 @@ def parse_round(text: str | bytes | Mapping[str, Any]) -> Ask:
 
     Examples
     --------
-    >>> from discreet.local.study._questions import CandidateList, Which
-    >>> ask = Ask.of("which item", Who(0, 2**31), Which(CandidateList(30)), "olh", Fraction(1))
+    >>> from discreet.local.study._questions import CandidateList, CandidateQuestion
+    >>> ask = Ask.of("which item", PeopleGroup(0, 2**31), CandidateQuestion(CandidateList(30)), "olh", Fraction(1))
     >>> parse_round(ask.text()).text() == ask.text(), parse_round(ask.form).oracle == ask.oracle
     (True, True)
     """
     try:
         form = json.loads(text) if isinstance(text, str | bytes) else text
-        name, who = (form["name"], Who(*form["who"])) if "question" in form else ("", Who(0, WORD))
+        name, group = (form["name"], PeopleGroup(*form["who"])) if "question" in form else ("", PeopleGroup(0, WORD))
         question = form.get("question", form)
         kind = _written_kind(question)
-        ask = Ask(name=name, who=who, question=kind(question), oracle=_parse_oracle(question, kind.single))
+        ask = Ask(name=name, group=group, question=kind(question), oracle=_parse_oracle(question, kind.single))
         is_equal = ask.form == question
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, InputError):

@@ -32,7 +32,8 @@ DELTA_GRID = Fraction(1, 10**60)
 # The parameter of a spend entered on behalf of another program.
 ELSEWHERE = "elsewhere"
 
-_MAX_EPSILON = 10**9  # e^epsilon is beyond any meaning long before; the limit keeps numbers short
+# Chosen: e^epsilon is beyond any meaning long before, and any limit above 20 keeps numbers short.
+_MAX_EPSILON = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,14 +220,14 @@ class Account:
             self._check_rho(spends, price)
 
     def _check_epsilon(self, spends: Sequence[Spend], price: Price) -> None:
-        spent, _ = self._sum_spends(spends)
-        remaining = self.budget.epsilon - spent
+        spent_epsilon, _ = self._sum_spends(spends)
+        remaining = self.budget.epsilon - spent_epsilon
         if price.epsilon > remaining:
             advice = _advice(self._cap_epsilon(remaining), "")
-            raise _budget_error("epsilon", price.epsilon, spent, remaining, self.budget.epsilon, advice)
+            raise _budget_error("epsilon", price.epsilon, spent_epsilon, remaining, self.budget.epsilon, advice)
 
     def _check_rho(self, spends: Sequence[Spend], price: Price) -> None:
-        spent, own_deltas = self._sum_spends(spends)
+        spent_rho, own_deltas = self._sum_spends(spends)
         own_delta_limit = self._own_delta_limit([*spends, price])
         if own_deltas + price.discovery_delta > own_delta_limit:
             advice = "Ask for a smaller delta: half of the ledger's is for what releases bring of their own."
@@ -236,13 +237,13 @@ class Account:
                 "delta", price.discovery_delta, own_deltas, own_delta_limit - own_deltas, own_delta_limit, advice
             )
         delta = self.budget.delta - own_delta_limit
-        if epsilon_for(spent + price.rho, delta) > self.budget.epsilon:
+        if epsilon_for(spent_rho + price.rho, delta) > self.budget.epsilon:
             total_rho = rho_for(self.budget.epsilon, delta)
             # `epsilon_for` and `rho_for` may disagree by a step of the grid: a refused amount must not seem to remain.
-            remaining = max(Fraction(0), min(total_rho - spent, price.rho - GRID))
+            remaining = max(Fraction(0), min(total_rho - spent_rho, price.rho - GRID))
             advice = _advice(self._cap_epsilon(self._affordable_epsilon(remaining)), " with a delta")
             kind = "Losses add up by zCDP here, as rho. "
-            raise _budget_error("rho", price.rho, spent, remaining, total_rho, kind + advice)
+            raise _budget_error("rho", price.rho, spent_rho, remaining, total_rho, kind + advice)
 
     def _own_delta_limit(self, spends: Sequence[Spend | Price]) -> Fraction:
         """Return the limit of the sum of own deltas; the remainder of delta converts rho into epsilon.
@@ -262,17 +263,17 @@ class Account:
 
     def state(self, spends: Sequence[Spend | Price]) -> State:
         """Return the state of the account after the given spends."""
-        spent, own_deltas = self._sum_spends(spends)
+        spent_amount, own_deltas = self._sum_spends(spends)
         if self.accounting == "pure":
-            remaining = epsilon_left = self.budget.epsilon - spent
-            epsilon_spent = spent
+            remaining = epsilon_left = self.budget.epsilon - spent_amount
+            epsilon_spent = spent_amount
             delta_left = Fraction(0)
         else:
             own_delta_limit = self._own_delta_limit(spends)
             delta = self.budget.delta - own_delta_limit if spends else self.budget.delta
-            remaining = max(Fraction(0), rho_for(self.budget.epsilon, delta) - spent)
+            remaining = max(Fraction(0), rho_for(self.budget.epsilon, delta) - spent_amount)
             epsilon_left = self._affordable_epsilon(remaining) if spends else self.budget.epsilon
-            epsilon_spent = epsilon_for(spent, delta)
+            epsilon_spent = epsilon_for(spent_amount, delta)
             delta_left = own_delta_limit - own_deltas
         return State(
             name=self.name,
@@ -281,7 +282,7 @@ class Account:
             neighbours=self.neighbours,
             budget=self.budget,
             most=self.max_epsilon,
-            spent=spent,
+            spent=spent_amount,
             remaining=remaining,
             epsilon_spent=epsilon_spent,
             epsilon_left=self._cap_epsilon(epsilon_left),

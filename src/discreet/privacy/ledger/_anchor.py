@@ -21,8 +21,12 @@ from ...errors import DiscreetError, InputError, MisuseError
 from ._chain import is_head
 
 COMMAND = "command:"
-_TIMEOUT_SECONDS = 60  # seconds for a command
-_MAX_BYTES = 1000  # read from a file that should have one line of 64
+# Seconds for a command. Chosen: a command that stores a line answers in a moment, also over a network. A release waits
+# for it, and is not shown if the command is later.
+_TIMEOUT_SECONDS = 60
+# Bytes that are read from a file with one line of 64 digits. Chosen: any number above 66 does, and a bound keeps a
+# wrong path from filling the memory.
+_MAX_BYTES = 1000
 
 
 class Anchor(ABC):
@@ -34,7 +38,7 @@ class Anchor(ABC):
         """The text that a ledger remembers and messages show: of a command, only the program."""
 
     @abstractmethod
-    def read(self) -> str | None:
+    def read_head(self) -> str | None:
         """Return the stored head; None if no head is stored yet."""
 
     @abstractmethod
@@ -81,7 +85,7 @@ class AnchorFile(Anchor):
         """The absolute path, which has one meaning from every folder."""
         return str(self.path.absolute())
 
-    def read(self) -> str | None:
+    def read_head(self) -> str | None:
         """Return the head in the file; None without a file."""
         try:
             if not stat.S_ISREG(self.path.stat().st_mode):
@@ -127,7 +131,7 @@ class Command(Anchor):
         """The program without its arguments, which may hold a password."""
         return f"{COMMAND}{self.words[0]}"
 
-    def read(self) -> str | None:
+    def read_head(self) -> str | None:
         """Run the command with empty standard input, and return the head that it prints."""
         return self._run("")
 

@@ -126,7 +126,7 @@ def _parse_book(private: Mapping[str, Any], entries: list[ChainEntry], changed: 
         name=header["name"],
         created=header["created"],
         accounting="pure" if header["accounting"] == "pure" else "zcdp",
-        neighbours=Neighbours.kept(header["neighbours"]),
+        neighbours=Neighbours.parse_stored(header["neighbours"]),
         budget=Budget(epsilon=Fraction(header["epsilon"]), delta=Fraction(header["delta"])),
         max_epsilon=None if header["most"] is None else Fraction(header["most"]),
         key=private["key"],

@@ -30,7 +30,8 @@ SKETCH = 256  # rows in the stored sample: the share errs by over 0.1 with proba
 MAX_HASHES = 1 << 16
 _SUMS = 4  # independent sums of row hashes: other data agree in all with probability 2^-256
 _FORM = b"\x02"  # the first byte of a digest; a digest of 32 bytes has the first form, a digest of sorted hashes
-_BLOCK = 1 << 16  # people whose rows are added up at a time
+# People with rows that are added up at a time. Larger takes more memory, smaller more calls; the sums are equal.
+_BLOCK = 1 << 16
 _STORED = np.dtype("<u8")
 
 
@@ -62,7 +63,7 @@ class HashedRows:
     digest: bytes
 
     @classmethod
-    def of(cls, baskets: AnyBaskets, key: bytes) -> HashedRows:
+    def hash_baskets(cls, baskets: AnyBaskets, key: bytes) -> HashedRows:
         """Hash every row: one call of BLAKE2 for each label, then sums and shifts over whole arrays."""
         start = np.frombuffer(_keyed_hash(key, b"row").digest(), _STORED).astype(np.uint64)
         summarise = partial(_summarise_rows, start=start, label_hashes=_label_hashes(baskets.vocabulary, key))

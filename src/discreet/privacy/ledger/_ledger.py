@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Ledger", "Spend", "State"]
 
-_MAX_TEXT_LENGTH = 200  # characters of a name
-_KEY_WORDS = 4  # of 64 bits: the key of the fingerprint
+# Characters of a name. Chosen: names are shown on one line, and a ledger keeps every name for good.
+_MAX_TEXT_LENGTH = 200
+# Words of 64 bits: the key of the fingerprint has 256 bits, the security of the hash that it keys.
+_KEY_WORDS = 4
 
 
 class Ledger:
@@ -119,7 +121,7 @@ class Ledger:
             "name": _check_text(name, "name", min_length=0),
             "created": _timestamp(),
             "accounting": "pure" if budget.pure else "zcdp",
-            "neighbours": Neighbours.typed(neighbours).value,
+            "neighbours": Neighbours.parse_typed(neighbours).value,
             "epsilon": str(budget.epsilon),
             "delta": str(budget.delta),
             "most": None if limit is None else str(limit),
@@ -289,7 +291,11 @@ class Ledger:
         try:
             return self._spend(
                 Price.of(
-                    budget.epsilon, budget.delta, budget.epsilon**2 / 2, budget.delta, Neighbours.typed(neighbours)
+                    budget.epsilon,
+                    budget.delta,
+                    budget.epsilon**2 / 2,
+                    budget.delta,
+                    Neighbours.parse_typed(neighbours),
                 ),
                 what=what,
                 parameters={ELSEWHERE: True},
@@ -388,12 +394,12 @@ class Ledger:
 
     def _read_checked(self, file: storage.LedgerFile) -> Book:
         """Return the book, read after the anchor: another process may spend between both reads."""
-        with file.reading():
+        with file.begin_reading():
             book = load(file)
         anchor = self._anchor_of(book)
         if anchor is not None:
-            anchored_head = anchor.read()
-            with file.reading():
+            anchored_head = anchor.read_head()
+            with file.begin_reading():
                 book = load(file)
             self._compare_heads(book, anchor, anchored_head)
         self.head = book.entries[-1].head
@@ -418,7 +424,7 @@ class Ledger:
         """Compare the ledger with its anchor, while the lock of the ledger protects both; return the anchor."""
         anchor = self._anchor_of(book)
         if anchor is not None:
-            self._compare_heads(book, anchor, anchor.read())
+            self._compare_heads(book, anchor, anchor.read_head())
         return anchor
 
     def _compare_heads(self, book: Book, anchor: Anchor, anchored_head: str | None) -> None:
@@ -442,7 +448,7 @@ class Ledger:
         can go on. The result is shown after both writes.
         """
         try:
-            with file.holding():
+            with file.hold_lock():
                 book = load(file)
                 anchor = self._check_anchor(book)
                 if anchor is None or head not in book:
@@ -460,7 +466,7 @@ class Ledger:
                     self._anchor = anchor  # the remembered anchor stays in place
                 if not anew:
                     self._check_anchor(book)
-                anchored_head = anchor.read()
+                anchored_head = anchor.read_head()
                 if anchored_head is not None and not anew:
                     self._compare_heads(book, anchor, anchored_head)
                 anchor.check()
@@ -474,9 +480,9 @@ class Ledger:
     def _hash_rows(self, file: storage.LedgerFile, baskets: AnyBaskets | None) -> HashedRows | None:
         if baskets is None:
             return None
-        with file.reading():
+        with file.begin_reading():
             key = load(file).account.key
-        return HashedRows.of(baskets, key)
+        return HashedRows.hash_baskets(baskets, key)
 
     def _check_spend(
         self, book: Book, cost: Price, rows: HashedRows | None, same_data: bool, capped: bool = True
@@ -529,7 +535,7 @@ def _escape_cell(value: Any) -> Any:
 
 def _check_free(anchor: Anchor) -> None:
     """Check that a new ledger can be anchored there."""
-    if anchor.read() is not None:
+    if anchor.read_head() is not None:
         raise MisuseError(f"The anchor {anchor.place} holds the head of another ledger: give each a place of its own.")
     anchor.check()
 

@@ -24,7 +24,9 @@ from pathlib import Path
 
 from ...errors import InputError, MisuseError, quote_word
 
-PATIENCE = 5.0  # seconds to wait for another process
+# Seconds to wait for a process with the lock, which a spend holds to check and to write alone. Chosen: half or double
+# only moves the moment of the error beside a process that hangs.
+PATIENCE = 5.0
 NOTHING = "Nothing was spent"
 _HEADER = 100  # bytes every SQLite file begins with
 _MOUNTS = Path("/proc/self/mountinfo")  # of Linux
@@ -102,11 +104,11 @@ class LedgerFile:
         self.form = form
         self.connection = connection
 
-    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
+    def begin_reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """Read one state of the file throughout the block, checked against its seal."""
         return self._unchanged("begin")
 
-    def holding(self) -> AbstractContextManager[sqlite3.Connection]:
+    def hold_lock(self) -> AbstractContextManager[sqlite3.Connection]:
         """Read one state of the file, and lock out writers; the block changes nothing."""
         return self._unchanged("begin immediate")
 
@@ -238,34 +240,34 @@ def _seal(connection: sqlite3.Connection, form: Schema) -> bytes:
 
 
 def _check_place(path: Path) -> None:
-    shown = str(path)[:200]
+    label = str(path)[:200]
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
-            f"There is no ledger {shown}; make one with `discreet ledger create {quote_word(shown)} --epsilon 1`."
+            f"There is no ledger {label}; make one with `discreet ledger create {quote_word(label)} --epsilon 1`."
         ) from None
     except OSError as error:
-        raise InputError(f"{shown} cannot be read: {error.strerror}.") from None
+        raise InputError(f"{label} cannot be read: {error.strerror}.") from None
     except ValueError:
-        raise InputError(f"There is no ledger {shown!r}: its name has a null character.") from None
+        raise InputError(f"There is no ledger {label!r}: its name has a null character.") from None
     if stat.S_ISDIR(status.st_mode):
-        raise InputError(f"{shown} is a directory; give the file of the ledger in it.")
+        raise InputError(f"{label} is a directory; give the file of the ledger in it.")
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(f"{shown} is not a regular file but a pipe or a device; a ledger is a file.")
+        raise InputError(f"{label} is not a regular file but a pipe or a device; a ledger is a file.")
     if status.st_nlink > 1:
         raise InputError(
-            f"{shown} has {status.st_nlink} names (hard links), and whoever spends by one of them may undo what was "
-            f"spent by another. Keep one name: `find FOLDER -samefile {shown}` lists them. Symbolic links are fine."
+            f"{label} has {status.st_nlink} names (hard links), and whoever spends by one of them may undo what was "
+            f"spent by another. Keep one name: `find FOLDER -samefile {label}` lists them. Symbolic links are fine."
         )
     if _is_mounted(path.resolve()):
         raise InputError(
-            f"{shown} is mounted by itself, and whoever spends by one of its paths may undo what was spent by another. "
+            f"{label} is mounted by itself, and whoever spends by one of its paths may undo what was spent by another. "
             "Mount the folder that it lies in instead, so that what SQLite writes beside it is there too."
         )
     if status.st_size == 0:
         raise InputError(
-            f"{shown} is empty. If a ledger was there, put back a copy; if making one was interrupted, remove the file "
+            f"{label} is empty. If a ledger was there, put back a copy; if making one was interrupted, remove the file "
             "and make it again."
         )
     if status.st_size < _HEADER:  # SQLite would take it for an empty database

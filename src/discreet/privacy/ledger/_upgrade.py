@@ -12,6 +12,7 @@ from . import _entries as book, _storage as storage
 from ._chain import ChainEntry
 
 _VERSION_1 = storage.Schema(version=1, tables={"account": "", "spend": ""})
+# The columns are listed, and not copied whole: a damaged file of version 1 must not bring unknown values into a chain.
 _PRIVATE_COLUMNS = ("key", "digest", "distinct_rows", "sketch")
 _ACCOUNT_COLUMNS = ("name", "created", "accounting", "neighbours", "epsilon", "delta", "most")
 _SPEND_COLUMNS = ("number", "at", "who", "what", *book.AMOUNTS)

@@ -32,6 +32,7 @@ BORDER_FACTOR = 8
 _MIN_SLACK = 2.0**-30  # absolute error of a key (`selection.md`, "Keys")
 _MAX_RATE = Fraction(2**900)  # room to multiply by a score gap of 2^64 before floating point overflows at 2^1024
 _MAX_COUNT_BITS = 2**20  # of a member count: its logarithm stays below 2^19.5
+# Larger draws more waits per pick, smaller repeats more picks.
 _EXPECTED_RIVALS = 16  # candidates expected over the level in one pick; changes the speed and not the law
 _MIN_TALLIES = 256  # with fewer tallies, all words are drawn at once; changes the speed and not the law
 _MIN_LEVEL_GAP = 2.0**-10  # below this gap ln(-ln(1 - exp(-gap))) loses its digits (`selection.md`, "Levels")

@@ -20,7 +20,8 @@ from ._sources import Source
 from .intervals import Interval, Lazy, Uniform
 
 _WORDS_A_DRAW = 16  # of 64 bits; a surplus avoids further calls of the kernel, and changes no law
-_AT_ONCE = 1 << 17  # draws for which words are held in memory
+# Draws with words in memory at a time: 16 MiB. Larger takes more memory, smaller more calls of the kernel.
+_AT_ONCE = 1 << 17
 _LONGEST = 2**54  # products with the loop counter, up to 512, must fit 63 bits (`samplers.md`, numeric notes)
 _LONGEST_VARIANCE = 2**106  # a variance is a squared scale: twice the bits, less two
 _GRID = 2**20  # a rounded scale grows by at most 2^-20

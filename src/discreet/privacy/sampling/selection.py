@@ -52,7 +52,7 @@ class Tallies:
         return sum(self.counts)
 
     @classmethod
-    def of(cls, scores: NDArray[np.int64], unlisted: tuple[int, int] | None = None) -> Tallies:
+    def group_scores(cls, scores: NDArray[np.int64], unlisted: tuple[int, int] | None = None) -> Tallies:
         """Return the tallies of listed scores, and of unlisted candidates given as (score, number of candidates)."""
         values, value_counts = np.unique(scores, return_counts=True)
         rising_scores: list[int] = values.tolist()
@@ -245,7 +245,7 @@ def draw_members(
         start, stop = np.searchsorted(negated_scores, [-score, -score + 1]).tolist()
         for pick, number in zip(tally_picks, source.subset(len(tally_picks), tallies.counts[place]), strict=True):
             candidates[pick] = int(falling_order[start + number]) if number < stop - start else -1
-    # A tally has more members than listed scores only where `unlisted` was given to `Tallies.of`.
+    # A tally has more members than listed scores only where `unlisted` was given to `Tallies.group_scores`.
     if -1 in candidates and unlisted is None:
         raise AssertionError("an unlisted candidate was chosen where all are listed")
     return Selection(tuple(candidates))
