@@ -175,6 +175,66 @@ class TestHeads:
             assert send_until_refused(connection, text, 300 * MEBIBYTE) < 32 * MEBIBYTE
 
 
+UPGRADES = {
+    "h2c": b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n",
+    "websocket": b"Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
+}
+
+
+@pytest.mark.parametrize("fields", UPGRADES.values(), ids=UPGRADES)
+class TestUpgrades:
+    """A server may ignore `Upgrade` (RFC 9110, 7.8). Its body was taken as the next request, or lost."""
+
+    @pytest.mark.parametrize("framing", ["length", "chunks"])
+    @pytest.mark.parametrize("packets", [1, 2, 1000])
+    def test_the_body_belongs_to_its_request(self, service, fields, framing, packets):
+        length = {"length": b"Content-Length: %d\r\n" % len(HEALTH), "chunks": b"Transfer-Encoding: chunked\r\n"}
+        body = {"length": HEALTH, "chunks": b"%x\r\n%s\r\n0\r\n\r\n" % (len(HEALTH), HEALTH)}[framing]
+        head = b"POST /v1/studies/none/reports HTTP/1.1\r\nHost: x\r\n" + fields + length[framing] + b"\r\n"
+        with connect(service) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if packets == 1:
+                connection.sendall(head + body + LAST_REQUEST)
+            elif packets == 2:
+                connection.sendall(head)
+                connection.sendall(body + LAST_REQUEST)
+            else:
+                for byte in head + body + LAST_REQUEST:
+                    connection.sendall(bytes([byte]))
+            answers = read_answers(connection)
+        assert [status for status, *_ in answers] == [400, 200]
+
+    def test_a_report_is_read(self, service, fields):
+        """The example of a refusal is the answer of a handler that read the whole body."""
+        body = b'{"scopes": "none"}'
+        head = b"POST /v1/operators HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + service.operator().encode()
+        with connect(service) as connection:
+            length = b"Content-Length: %d\r\n" % len(body)
+            connection.sendall(head + b"\r\n" + fields + length + b"Connection: close\r\n\r\n" + body)
+            ((status, _, problem),) = read_answers(connection)
+        assert (status, problem["detail"]) == (400, 'Say what for: {"scopes": ["watch"]}.')
+
+    def test_requests_behind_it_are_answered(self, service, fields):
+        with connect(service) as connection:
+            upgrading = b"GET /v1/health HTTP/1.1\r\nHost: x\r\n" + fields + b"\r\n"
+            connection.sendall(upgrading * 2 + HEALTH + upgrading + LAST_REQUEST)
+            assert [status for status, *_ in read_answers(connection)] == [200] * 5
+
+    def test_too_many_are_refused(self, service, fields):
+        with connect(service) as connection:
+            connection.sendall((b"GET /v1/health HTTP/1.1\r\nHost: x\r\n" + fields + b"\r\n") * 50)
+            assert [status for status, *_ in read_answers(connection)] == [200] * 9 + [429]
+
+
+@pytest.mark.parametrize("line", [b"CONNECT example.org:443", b"CONNECT http://x/", b"GET http://x", b"GET ?a"])
+def test_an_address_without_a_path_is_answered(service, line):
+    """The connection was ended without an answer."""
+    with connect(service) as connection:
+        connection.sendall(line + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+        status, problem = read_answer(connection)
+    assert (status, problem["reason"]) == (400, "malformed")
+
+
 class TestBodies:
     @pytest.mark.parametrize("length", [b"Content-Length: 300000000", b"Transfer-Encoding: chunked"])
     def test_after_a_refusal_the_connection_ends(self, service, length):

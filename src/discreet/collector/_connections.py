@@ -8,10 +8,12 @@ problem document, as far as an answer is possible, and the end of its connection
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ._limits import ConnectionCount, ConnectionLimits, plain_address
@@ -97,13 +99,40 @@ def bounded_protocol(limits: ConnectionLimits, count: ConnectionCount) -> type[a
             if not self._in_head:
                 self._framing_bytes += len(piece)
             self._ended_request = False
-            super().data_received(piece)
+            self._unset_keepalive_if_required()
+            try:
+                remaining = self._feed_parser(piece)
+            except httptools.HttpParserError as error:
+                self.send_400_response(str(error))
+            else:
+                if remaining:
+                    self._parse(remaining)
+                    return
             if self._in_head:
                 self._head_bytes += 0 if self._ended_request else len(piece)
                 if self._head_bytes >= limits.head_bytes:
                     self._refuse(Reason.HEAD_TOO_LARGE)
             elif self._framing_bytes > limits.head_bytes:
                 self._refuse(Reason.MALFORMED)
+
+        def _feed_parser(self, piece: bytes) -> bytes:
+            """Parse bytes, and return the bytes behind a head with `Upgrade`, a field that a server may ignore.
+
+            The parser stops after a head with the field (RFC 9110, 7.8), and would take the body as the next request.
+            So a new parser reads the head without the field, and its body belongs to its request.
+            """
+            try:
+                self.parser.feed_data(piece)
+            except httptools.HttpParserUpgrade as upgrade:
+                version = self.parser.get_http_version().encode()
+                first_line = b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)
+                fields = [name + b": " + value for name, value in self.headers if name != b"upgrade"]
+                self.parser = httptools.HttpRequestParser(self)
+                with contextlib.suppress(AttributeError):  # as uvicorn does; httptools 0.6.3 and newer
+                    self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+                self.parser.feed_data(b"\r\n".join([first_line, *fields, b"", b""]))
+                return piece[upgrade.args[0] :]
+            return b""
 
         def _is_idle(self) -> bool:
             return self.cycle is None or self.cycle.response_complete
@@ -122,6 +151,10 @@ def bounded_protocol(limits: ConnectionLimits, count: ConnectionCount) -> type[a
             super().on_header(name, value)
 
         def on_headers_complete(self) -> None:
+            if self.parser.get_method() == b"CONNECT" or httptools.parse_url(self.url).path is None:
+                self._fail(Reason.MALFORMED)  # before the head is complete, so that the refusal is answered
+            if self.parser.should_upgrade():
+                return  # `_feed_parser` parses the head again
             self._in_head, self._head_begun = False, False
             self._head_bytes, self._framing_bytes, self._unread_bytes = 0, 0, 0
             self._stop_timer()
@@ -137,6 +170,8 @@ def bounded_protocol(limits: ConnectionLimits, count: ConnectionCount) -> type[a
             super().on_body(body)
 
         def on_message_complete(self) -> None:
+            if self.parser.should_upgrade():
+                return
             self._in_head, self._ended_request = True, True
             self._stop_timer()
             super().on_message_complete()
