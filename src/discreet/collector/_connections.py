@@ -11,12 +11,13 @@ import asyncio
 import contextlib
 import json
 import logging
+import socket
 from typing import Any
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ._limits import ConnectionCount, ConnectionLimits, plain_address
+from ._limits import PIECE_BYTES, ConnectionCount, ConnectionLimits, plain_address
 from ._reasons import Reason, problem_fields, problem_headers
 from ._uploads import MAX_BATCH_BYTES
 
@@ -62,6 +63,7 @@ def bounded_protocol(limits: ConnectionLimits, count: ConnectionCount) -> type[a
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self.logger = _log
+            self._bound_buffers()
             if self.client:
                 # The plain address, also for later code that counts or trusts addresses.
                 self.client = plain_address(self.client[0]) or self.client[0], self.client[1]
@@ -72,6 +74,18 @@ def bounded_protocol(limits: ConnectionLimits, count: ConnectionCount) -> type[a
                 self._start_timer(limits.head_seconds)
             else:
                 self._refuse(reason)
+
+        def _bound_buffers(self) -> None:
+            """Make the transport wait after each piece of an answer, and the kernel report all progress of a reader.
+
+            The kernel would report room in its buffer, of up to 4 MiB, after a third of it: a slow reader shows no
+            progress until then.
+            """
+            self.transport.set_write_buffer_limits(high=PIECE_BYTES, low=PIECE_BYTES // 4)
+            with contextlib.suppress(AttributeError, OSError):  # Linux and macOS have the option
+                self.transport.get_extra_info("socket").setsockopt(
+                    socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, PIECE_BYTES
+                )
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_timer()
@@ -181,8 +195,10 @@ def bounded_protocol(limits: ConnectionLimits, count: ConnectionCount) -> type[a
             self._refuse(self._reason)
 
         def pause_writing(self) -> None:
-            """Wait for the client to read, for a limited time."""
+            """Wait for the client to read a piece of its answer, for a limited time."""
             super().pause_writing()
+            if self._writing_timer is not None:
+                self._writing_timer.cancel()
             self._writing_timer = self.loop.call_later(limits.stalled_seconds, self.transport.abort)
 
         def resume_writing(self) -> None:
@@ -190,6 +206,12 @@ def bounded_protocol(limits: ConnectionLimits, count: ConnectionCount) -> type[a
             if self._writing_timer is not None:
                 self._writing_timer.cancel()
             super().resume_writing()
+
+        def timeout_keep_alive_handler(self) -> None:
+            """End a connection without requests, and cut it if its client does not read the last answer."""
+            if not self.transport.is_closing():
+                self._start_timer(limits.stalled_seconds)
+                self.transport.close()
 
         def on_response_complete(self) -> None:
             """Continue with the next request; after the last request, answer a pending refusal."""

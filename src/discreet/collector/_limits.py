@@ -12,6 +12,10 @@ from ._reasons import Reason
 
 BODY_SECONDS = 30.0  # for a body: a batch of 16 MiB over a line of 4.5 Mbit/s
 
+# Of an answer, written at a time. A connection buffers two pieces at most, and one is left when the next is written, so
+# each reader that takes 64 KiB in `stalled_seconds` gets its answer. Larger: more memory; smaller: more steps.
+PIECE_BYTES = 32 << 10
+
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectionLimits:
@@ -29,7 +33,7 @@ class ConnectionLimits:
     grace_seconds
         The time for reading the answer after a body that took too long.
     stalled_seconds
-        The time for which a client may leave an answer unread.
+        The time in which a client reads 64 KiB of an answer, or the remaining answer.
     connections, address_connections
         The largest number of connections, in all and from one address.
     """

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from math import inf
 from time import monotonic
 from typing import Any, TypeVar
@@ -29,11 +30,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope as RequestScope, Se
 from .. import __version__
 from ..errors import DiscreetError, InputError, MisuseError
 from ..local.study import Ask
+from ._answers import AnswerLimit, BoundedAnswers
 from ._batcher import Batcher
 from ._bodies import MAX_LONG_BODIES, MAX_SHORT_BODIES, Body, BodyLimit, WorkLimit
 from ._collector import NotAddedUpError, Scope, StudyCollector
 from ._limits import address_group
 from ._metrics import render_metrics
+from ._reader import keep_newest
 from ._reasons import OUTCOMES, REASONS, Reason, RefusedRequest, problem_fields, problem_headers
 from ._routes import (
     ASSUMED,
@@ -70,6 +73,7 @@ _CLOCK_SECONDS = 10.0  # between two comparisons of the clocks; larger: a wrong 
 _READY_SECONDS = 1.0  # for which the readiness of the store is cached, as each check writes to the disk
 _FAILED_SECONDS = 10.0  # for which a service is not ready after a failed transaction: small ones may still succeed
 _QUESTION_SECONDS = 0.2  # for which questions are cached; larger: devices see a new round later; smaller: more queries
+_MAX_ANSWERS = 32  # that are cached; larger: more memory, where studies have long lists; smaller: more building
 _MAX_ADDRESSES = 100_000  # with a request rate, as addresses may be forged; larger: more memory
 _HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}  # of every answer
 _MONITORED = ("/v1/health", "/v1/ready", "/metrics")  # are answered also with a wrong clock
@@ -155,7 +159,9 @@ class Service:
         self.reports: Counter[str] = Counter()
         self._stop = threading.Event()
         self._ticker = threading.Thread(target=self._tick, name="tick", daemon=True)
-        self._questions: dict[str, tuple[float, int, bytes]] = {}  # time, number of moves and answer, by study
+        self.answers = AnswerLimit()
+        self._answers: dict[tuple[str, str], tuple[float, int, bytes]] = {}  # time, number of moves and content
+        self._answer_locks = {kind: threading.Lock() for kind in ("study", "texts", "questions")}
 
     @asynccontextmanager
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
@@ -249,16 +255,50 @@ class Service:
                 del upload  # before the turn goes to the next part
         return b"".join(codes)
 
+    def _cached_answer(self, kind: str, name: str, seconds: float) -> bytes | None:
+        """Return the content of an answer that is not older than some seconds, or None."""
+        before, moves, content = self._answers.get((kind, name), (-inf, -1, None))
+        is_fresh = monotonic() - before <= seconds and (moves == self.collector.moves or seconds == inf)
+        return content if is_fresh else None
+
+    def answer(self, kind: str, name: str, build: Callable[[], bytes], seconds: float = _QUESTION_SECONDS) -> bytes:
+        """Return the content of an answer to all who ask for it within some seconds: they share one copy.
+
+        One answer of a kind is built at a time, as the parts of a long one take several times its bytes.
+        """
+        with self._answer_locks[kind]:
+            content = self._cached_answer(kind, name, seconds)
+            if content is None:
+                now, moves = monotonic(), self.collector.moves
+                content = build()
+                keep_newest(self._answers, (kind, name), (now, moves, content), _MAX_ANSWERS)
+        return content
+
+    def study(self, name: str) -> bytes:
+        """Return a signed study as JSON; it never changes."""
+        return self.answer("study", name, lambda: bytes(JSONResponse(self.collector.signed(name)).body), inf)
+
+    def texts(self, name: str) -> bytes:
+        """Return all signed texts of a study as JSON."""
+
+        def build_texts() -> bytes:
+            questions = {"questions": self.collector.texts(name)["questions"]}
+            # The study is joined as bytes: to escape a long list of items again would hold up all other requests.
+            return self.study(name).removesuffix(b"}") + b"," + bytes(JSONResponse(questions).body).removeprefix(b"{")
+
+        return self.answer("texts", name, build_texts)
+
     async def questions(self, name: str) -> bytes:
         """Return the open questions as JSON; many devices ask for them at once, so they are cached for a moment."""
-        before, cached_moves, content = self._questions.get(name, (0.0, -1, b""))
-        now, moves = monotonic(), self.collector.moves
-        if cached_moves != moves or now - before > _QUESTION_SECONDS:
-            study = await run_in_threadpool(self.collector.questions, name)
-            questions = [{"question": text, "signature": signature} for text, signature in study.questions]
-            content = json.dumps({"state": study.state, "questions": questions}, ensure_ascii=False).encode()
-            self._questions[name] = now, moves, content
-        return content
+        content = self._cached_answer("questions", name, _QUESTION_SECONDS)
+        if content is not None:  # without a thread
+            return content
+        return await run_in_threadpool(self.answer, "questions", name, partial(self._build_questions, name))
+
+    def _build_questions(self, name: str) -> bytes:
+        study = self.collector.questions(name)
+        questions = [{"question": text, "signature": signature} for text, signature in study.questions]
+        return json.dumps({"state": study.state, "questions": questions}, ensure_ascii=False).encode()
 
 
 class HeadAsGet:
@@ -316,6 +356,7 @@ def application(collector: StudyCollector, *, rate: float = 0) -> FastAPI:
     _add_operators(app, service)
     add_pages(app, service)
     app.add_middleware(HeadAsGet)
+    app.add_middleware(BoundedAnswers, limit=service.answers, refusal=problem(Reason.BUSY))
     return app
 
 
@@ -391,17 +432,21 @@ def _add_public(app: FastAPI, service: Service) -> None:
     def studies() -> list[dict[str, Any]]:
         return collector.studies()
 
-    @app.get("/v1/studies/{name}", summary="A study as it is signed.")
-    def study(name: STUDY_NAME) -> dict[str, str]:
-        return collector.signed(name)
+    @app.get("/v1/studies/{name}", summary="A study as it is signed.", response_model=dict[str, str])
+    def study(name: STUDY_NAME) -> Response:
+        return Response(service.study(name), media_type="application/json")
 
     @app.get("/v1/studies/{name}/questions", summary="What is asked now, signed.")
     async def questions(name: STUDY_NAME) -> Response:
         return Response(await service.questions(name), media_type="application/json")
 
-    @app.get("/v1/studies/{name}/texts", summary="All that was signed: the study, and every question so far.")
-    def texts(name: STUDY_NAME) -> dict[str, Any]:
-        return collector.texts(name)
+    @app.get(
+        "/v1/studies/{name}/texts",
+        summary="All that was signed: the study, and every question so far.",
+        response_model=dict[str, Any],
+    )
+    def texts(name: STUDY_NAME) -> Response:
+        return Response(service.texts(name), media_type="application/json")
 
     @app.get("/v1/studies/{name}/rounds", summary="How far a study has come: counts and states.")
     def rounds(name: STUDY_NAME) -> dict[str, Any]:
