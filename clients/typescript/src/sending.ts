@@ -28,31 +28,54 @@ export const ANOTHER_TOKEN = "token-unknown";
 
 const MOST_ANSWER = 4 * MOST_STUDY;
 
-/** Send one request without cookies or anything else that tells who sends it, and follow nobody elsewhere. */
-export const overHttp: Send = async (method, address, body) => {
-  try {
-    const answer = await fetch(address, {
-      method,
-      ...(body === undefined ? {} : { body, headers: { "Content-Type": "application/json" } }),
-      credentials: "omit",
-      referrerPolicy: "no-referrer",
-      cache: "no-store",
-      redirect: "error",
-      signal: AbortSignal.timeout(30_000),
-    });
-    return { status: answer.status, body: await limited(answer) };
-  } catch (error) {
-    throw new Unreached(`The service was not reached: ${String(error)}`);
-  }
-};
+// Milliseconds. A service that sends a byte now and then would keep the device, and the lock of its record, for as long as
+// it likes. Larger: it keeps them longer; smaller: a slow line does not bring a long study.
+const SILENCE = 30_000;
+const WHOLE_ANSWER = 600_000;
 
-/** Return the text of an answer, and stop reading where it is longer than any that there is. */
-async function limited(answer: Response): Promise<string> {
+/** Return a sender that gives up after a silence, and where an answer has not ended after some time (milliseconds). */
+export const sendWithin =
+  (silence: number, whole: number): Send =>
+  async (method, address, body) => {
+    const ending = new AbortController();
+    const end = (reason: string) => ending.abort(new Error(reason));
+    const late = setTimeout(end, whole, "its answer takes too long");
+    let silent = setTimeout(end, silence, "it says nothing");
+    try {
+      const answer = await fetch(address, {
+        method,
+        ...(body === undefined ? {} : { body, headers: { "Content-Type": "application/json" } }),
+        credentials: "omit",
+        referrerPolicy: "no-referrer",
+        cache: "no-store",
+        redirect: "error",
+        signal: ending.signal,
+      });
+      const heard = () => {
+        clearTimeout(silent);
+        silent = setTimeout(end, silence, "it says nothing");
+      };
+      heard();
+      return { status: answer.status, body: await limited(answer, heard) };
+    } catch (error) {
+      throw new Unreached(`The service was not reached: ${String(error)}`);
+    } finally {
+      clearTimeout(late);
+      clearTimeout(silent);
+    }
+  };
+
+/** Send one request without cookies or anything else that tells who sends it, and follow nobody elsewhere. */
+export const overHttp: Send = sendWithin(SILENCE, WHOLE_ANSWER);
+
+/** Return the text of an answer, and stop reading where it is longer than any that there is; `heard` is called for each part. */
+async function limited(answer: Response, heard: () => void): Promise<string> {
   const parts: BlobPart[] = [];
   let length = 0;
   for (const reader = answer.body?.getReader(); reader !== undefined; ) {
     const { done, value } = await reader.read();
     if (done) break;
+    heard();
     length += value.length;
     if (length > MOST_ANSWER) throw new Unreached("The service says more than a device reads.");
     parts.push(value as Uint8Array<ArrayBuffer>);

@@ -14,7 +14,7 @@ import { MOST_HELD, MOST_SYMBOLS_HELD, deviceData } from "../dist/answering.js";
 import { Spending } from "../dist/memory.js";
 import { fullest } from "../dist/rehearsal.js";
 import { folderStore } from "../dist/node.js";
-import { overHttp } from "../dist/sending.js";
+import { overHttp, sendWithin } from "../dist/sending.js";
 
 const ANSWERS = JSON.parse(readFileSync(new URL("../../../tests/vectors/v1/answers.json", import.meta.url), "utf8"));
 const CASES = JSON.parse(readFileSync(new URL("../../../tests/vectors/v1/studies.json", import.meta.url), "utf8"));
@@ -293,6 +293,38 @@ test("half an answer is none, and nobody is followed elsewhere", async (context)
     await assert.rejects(overHttp("GET", await saying(context, said)), Unreached);
     await assert.rejects(overHttp("POST", await saying(context, said), "{}"), Unreached);
   }
+});
+
+/** The address of a socket that says the beginning of an answer, and then a byte every 50 milliseconds. */
+async function dripping(context, begin, drip) {
+  const server = createServer((socket) =>
+    socket
+      .once("data", async () => {
+        socket.write(begin);
+        for (const byte of drip) {
+          if (socket.destroyed) return;
+          socket.write(byte);
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+        socket.end();
+      })
+      .on("error", () => undefined),
+  );
+  context.after(() => server.close());
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${server.address().port}`;
+}
+
+test("an answer that drips without end is none, and a slow one is read", async (context) => {
+  const head = (length) => `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`;
+  const endless = "x".repeat(1000);
+  const send = sendWithin(300, 600);
+  for (const begin of ["HTTP/1.1 200 OK\r\n", head(1000)]) {
+    await assert.rejects(send("GET", await dripping(context, begin, endless)), Unreached);
+  }
+  await assert.rejects(sendWithin(10, 600_000)("GET", await dripping(context, head(20), endless)), Unreached);
+  const slow = await sendWithin(500, 600_000)("GET", await dripping(context, head(20), endless.slice(0, 20)));
+  assert.deepEqual(slow, { status: 200, body: "x".repeat(20) });
 });
 
 test("the home is the same from everywhere, and another folder that is not whole is refused", async (context) => {

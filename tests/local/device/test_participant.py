@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,7 @@ from discreet.local.device import (
     _answering as answering,
     _participant as participant,
     _rehearsal as rehearsal,
+    _sending as sending,
     client,
     draw_basket,
     over_http,
@@ -371,6 +376,71 @@ class TestOverHttp:
                 f"HTTP/1.1 {status} Go\r\nLocation: {elsewhere}\r\nContent-Length: 0\r\n\r\n".encode()
             )
             assert over_http("GET" if body is None else "POST", address, body) == (status, b"")
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n"
+
+
+class TestDripping:
+    """A service that sent one byte now and then kept the device, with the lock of its record, for years."""
+
+    @pytest.fixture
+    def dripping(self):
+        """Return a function that returns the address of a socket with an answer, of which one byte goes at a time."""
+        listeners, ending = [], threading.Event()
+
+        def open_socket(begin: bytes, drip: bytes) -> str:
+            listener = socket.create_server(("127.0.0.1", 0))
+            listeners.append(listener)
+
+            def serve() -> None:
+                with contextlib.suppress(OSError):
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.recv(1 << 16)
+                        connection.sendall(begin)
+                        for byte in drip:
+                            connection.sendall(bytes([byte]))
+                            if ending.wait(0.05):
+                                break
+
+            threading.Thread(target=serve, daemon=True).start()
+            return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+        yield open_socket
+        ending.set()
+        for listener in listeners:
+            listener.close()
+
+    @pytest.mark.parametrize(
+        ("begin", "drip"),
+        [
+            (b"", b"HTTP/1.1 200 OK\r\n" + b"x" * 10_000),
+            (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n", b"x" * 10_000),
+            (b"HTTP/1.1 503 No\r\nContent-Length: 10000\r\n\r\n", b"x" * 10_000),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 1000),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"x" * 10_000),
+        ],
+        ids=["head", "continue", "body", "error", "chunks", "length of a chunk"],
+    )
+    def test_an_answer_without_end_is_none(self, dripping, monkeypatch, begin, drip):
+        monkeypatch.setattr(sending, "_SILENCE_SECONDS", 0.3)
+        monkeypatch.setattr(sending, "_ANSWER_SECONDS", 0.6)
+        begun = time.monotonic()
+        with pytest.raises(TimeoutError):
+            over_http("GET", dripping(begin, drip), None)
+        assert time.monotonic() - begun < 10  # the bytes take 300 seconds and more
+
+    def test_a_slow_answer_is_read(self, dripping, monkeypatch):
+        """It takes longer than a silence may, and has none."""
+        monkeypatch.setattr(sending, "_SILENCE_SECONDS", 0.5)
+        assert over_http("GET", dripping(HEAD, b"x" * 20), None) == (200, b"x" * 20)
+
+    def test_a_silence_ends_an_answer(self, dripping, monkeypatch):
+        monkeypatch.setattr(sending, "_SILENCE_SECONDS", 0.01)
+        with pytest.raises(TimeoutError):
+            over_http("GET", dripping(HEAD, b"x" * 20), None)
 
 
 class Clock:

@@ -7,12 +7,15 @@ the reasons, and golden vectors try each on both clients.
 
 from __future__ import annotations
 
+import io
 import json
+import socket
 from collections.abc import Callable, Mapping
-from http.client import HTTPException, HTTPMessage
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse
+from time import monotonic
 from typing import IO, Any, Literal, NamedTuple, TypeAlias
 from urllib.error import HTTPError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from ._documents import MOST_STUDY
 
@@ -28,6 +31,10 @@ ANOTHER_TOKEN = "token-unknown"  # noqa: S105
 
 _MOST_ANSWER = 4 * MOST_STUDY  # bytes: the longest study, with room for the escapes of its JSON text
 _MOST_PROBLEM = 1 << 16  # bytes: a reason and a title are far shorter
+# Seconds without any byte, and until the end of an answer, of its head first. A service that sends a byte now and then
+# would keep the device, and the lock of its record, for as long as it likes. Larger: it keeps them longer; smaller: a
+# slow line does not bring a long study.
+_SILENCE_SECONDS, _ANSWER_SECONDS = 30.0, 600.0
 
 
 class ProblemDetails(NamedTuple):
@@ -46,15 +53,71 @@ class _NoRedirects(HTTPRedirectHandler):
         """Leave the answer unchanged."""
 
 
+class _TimedStream(io.RawIOBase):
+    """The bytes of a socket until a deadline, by `monotonic`; each read waits for a limited time."""
+
+    def __init__(self, raw: io.RawIOBase, connection: socket.socket) -> None:
+        super().__init__()
+        self._raw, self._connection = raw, connection
+        self.deadline = monotonic() + _SILENCE_SECONDS
+
+    def readable(self) -> bool:
+        """Return that bytes can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read bytes into a buffer, and return their number."""
+        seconds = self.deadline - monotonic()
+        if seconds <= 0:
+            raise TimeoutError("its answer takes too long")
+        self._connection.settimeout(min(seconds, _SILENCE_SECONDS))
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        """Close the stream of the socket."""
+        self._raw.close()
+        super().close()
+
+
+class _TimedResponse(HTTPResponse):
+    """A response with a deadline: its head comes after one silence at most."""
+
+    def __init__(self, sock: socket.socket, *arguments: Any, **options: Any) -> None:
+        super().__init__(sock, *arguments, **options)
+        self._stream = _TimedStream(self.fp.detach(), sock)
+        self.fp = io.BufferedReader(self._stream)
+
+    def begin(self) -> None:
+        """Read the head, and leave the remaining time for the body."""
+        super().begin()
+        self._stream.deadline += _ANSWER_SECONDS - _SILENCE_SECONDS
+
+
+class _TimedConnections(HTTPHandler, HTTPSHandler):
+    """Opens connections whose responses have a deadline."""
+
+    def do_open(self, http_class: Any, req: Request, **options: Any) -> HTTPResponse:
+        """Send a request over a new connection, and return its response."""
+
+        def connect(host: str, **settings: Any) -> HTTPConnection:
+            connection: HTTPConnection = http_class(host, **settings)
+            connection.response_class = _TimedResponse
+            return connection
+
+        return super().do_open(connect, req, **options)
+
+
 opener = build_opener(_NoRedirects)
+_device_opener = build_opener(_NoRedirects, _TimedConnections)
 
 
 def over_http(method: str, address: str, body: bytes | None) -> tuple[int, bytes]:
     """Send one request and return the status and body of the answer, of an error too."""
     headers = {"Content-Type": "application/json"} if body is not None else {}
+    request = Request(address, body, headers, method=method)  # noqa: S310
     try:
         try:
-            with opener.open(Request(address, body, headers, method=method), timeout=30) as answer:  # noqa: S310
+            with _device_opener.open(request, timeout=_SILENCE_SECONDS) as answer:
                 return answer.status, answer.read(_MOST_ANSWER)
         except HTTPError as error:
             with error:
