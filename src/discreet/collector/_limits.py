@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv6Network, ip_address, ip_network
+from math import inf
 
 from ..errors import MisuseError
 from ._reasons import Reason
@@ -53,6 +54,13 @@ class ConnectionLimits:
         for name in ("connections", "address_connections"):
             if getattr(self, name) < 1:
                 raise MisuseError(f"{name} is at least 1, got {getattr(self, name)}.")
+
+
+def check_rate(rate: float) -> float:
+    """Return the number of requests per second from one address, after checking it; 0 means no limit."""
+    if not 0 <= rate < inf:
+        raise MisuseError(f"The rate is a number of requests a second from 0, which means any number, got {rate}.")
+    return rate
 
 
 def check_proxies(trusted_proxies: Sequence[str]) -> None:

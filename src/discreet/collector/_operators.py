@@ -7,6 +7,7 @@ their requests to an address.
 from __future__ import annotations
 
 import json
+import re
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -18,6 +19,7 @@ from ..baskets import hide_address_options, hide_secrets, public_name
 from ..checks import parse_share
 from ..errors import InputError, MisuseError
 from ..local.device import opener
+from ..wording import number_of
 from ._collector import Adder, ClosedRounds, ScrubbedRounds, StudyCollector
 from ._core import add_up
 from ._serving import collector_in
@@ -28,13 +30,14 @@ T = TypeVar("T")
 
 # Larger: a lost connection is noticed later; smaller: a round with millions of reports may take longer to close.
 _TIMEOUT_SECONDS = 600
+_TOKEN = re.compile("[0-9a-fA-F]{64}")
 
 
 class RemoteOperator:
     """An operator at the address of a service, with an operator's token."""
 
     def __init__(self, address: str, token: str | None) -> None:
-        self.address, self._token = address.rstrip("/"), token
+        self.address, self._token = address.rstrip("/"), None if token is None else _parse_token(token)
         self._public_address = public_name(self.address)
 
     def __enter__(self) -> RemoteOperator:
@@ -186,7 +189,7 @@ def open_operator(
     adder
         The function that adds up closed rounds, for a directory; a service at an address has its own.
     """
-    if place.startswith(("http://", "https://")):
+    if place.lower().startswith(("http://", "https://")):
         if store is not None:
             raise MisuseError("A service elsewhere knows its store: leave the store out.")
         return RemoteOperator(place, token)
@@ -202,6 +205,18 @@ def open_operator(
             "serve` make one. Of a service on PostgreSQL, give --store too."
         )
     return collector_in(place, store, make=make, adder=adder)
+
+
+def _parse_token(text: str) -> str:
+    """Return an operator's token without the spaces and line ends around it."""
+    token = text.strip()
+    if not _TOKEN.fullmatch(token):
+        # Without the token: messages end up in terminals and logs.
+        raise InputError(
+            f"An operator's token has 64 hexadecimal digits, and the given one, of {number_of(len(token), 'letter')}, "
+            "is different. Copy it again, as `discreet study token --scope` printed it."
+        )
+    return token
 
 
 def _path(name: str, action: str, assume_malicious: str = "0") -> str:

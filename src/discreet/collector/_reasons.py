@@ -56,6 +56,7 @@ class Reason(StrEnum):
     PLAN_REFUSED = "plan-refused", 422, "The study cannot be opened"
     TOO_MANY = "too-many", 429, "Too many requests: try again later"
     BUSY = "busy", 503, "The service is busy: try again"
+    FAILED = "failed", 500, "The service has failed at this request: try again later"
     NOT_ADDED_UP = "not-added-up", 503, "A round is closed, and could not be added up yet"
     STORE_FAILED = "store-failed", 503, "The store cannot be reached or written to: try again"
     CLOCK_OFF = "clock-off", 503, "The clock of this server and that of its database differ: try again later"

@@ -62,8 +62,12 @@ REPORT_BODY = _json_body(
 )
 BATCH_BODY = _body("application/octet-stream", {"type": "string", "format": "binary"})
 PLAN_BODY = _body("application/json", {"type": "object"})
-TOKENS_BODY = _json_body(["many"], many={"type": "integer", "minimum": 1})
-CLOSE_BODY = _json_body([], optional=True, few={"type": "boolean"})
+TOKENS_BODY = _json_body(["many"], optional=True, many={"type": "integer", "minimum": 1})
+CLOSE_BODY = _body(
+    "application/json",
+    {"type": "object", "properties": {"few": {"type": "boolean"}}, "additionalProperties": False},
+    required=False,
+)
 OPERATOR_BODY = _json_body(
     ["scopes"],
     scopes={"type": "array", "minItems": 1, "items": {"enum": ["operate", "enrol", "watch"]}},

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import traceback
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -34,7 +35,7 @@ from ._answers import AnswerLimit, BoundedAnswers
 from ._batcher import Batcher
 from ._bodies import MAX_LONG_BODIES, MAX_SHORT_BODIES, Body, BodyLimit, WorkLimit
 from ._collector import NotAddedUpError, Scope, StudyCollector
-from ._limits import address_group
+from ._limits import address_group, check_rate
 from ._metrics import render_metrics
 from ._reader import keep_newest
 from ._reasons import OUTCOMES, REASONS, Reason, RefusedRequest, problem_fields, problem_headers
@@ -76,7 +77,9 @@ _QUESTION_SECONDS = 0.2  # for which questions are cached; larger: devices see a
 _MAX_ANSWERS = 32  # that are cached; larger: more memory, where studies have long lists; smaller: more building
 _MAX_ADDRESSES = 100_000  # with a request rate, as addresses may be forged; larger: more memory
 _HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}  # of every answer
-_MONITORED = ("/v1/health", "/v1/ready", "/metrics")  # are answered also with a wrong clock
+_MONITORED = ("/v1/health", "/v1/ready", "/metrics", "/static/")  # are answered also with a wrong clock
+_LOG_SECONDS = 10.0  # between two entries of one failure; larger: it seems to be over; smaller: clients fill the log
+_MAX_FAILURES = 100  # that the log remembers
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +88,7 @@ class RequestRates:
     """A limit of requests per second and address (a token bucket that holds the requests of two seconds)."""
 
     def __init__(self, rate: float) -> None:
-        self.rate = rate
+        self.rate = check_rate(rate)
         self._buckets: dict[str, tuple[float, float]] = {}  # remaining requests and time of the last one, by address
 
     def take(self, address: str) -> None:
@@ -146,6 +149,23 @@ def _find_problem(check: Callable[[], object], error_type: type[Exception]) -> s
     return ""
 
 
+class FailureLog:
+    """A log of failed requests that no client can fill: it has each failure once in some seconds."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, float] = {}
+
+    def note(self, error: Exception) -> None:
+        """Log an error, unless it was logged recently; an error that should not happen with its traceback."""
+        is_foreseen = isinstance(error, DiscreetError)
+        place = traceback.extract_tb(error.__traceback__)[-1:]
+        failure = str(error) if is_foreseen else f"{type(error)} {[(frame.filename, frame.lineno) for frame in place]}"
+        if monotonic() - self._times.get(failure, -inf) < _LOG_SECONDS:
+            return
+        keep_newest(self._times, failure, monotonic(), _MAX_FAILURES)
+        _log.warning("%s", error if is_foreseen else "A request failed.", exc_info=None if is_foreseen else error)
+
+
 class Service:
     """A collector behind HTTP, with its batcher, its regular work and its counters."""
 
@@ -155,6 +175,7 @@ class Service:
         self.long_bodies, self.short_bodies = BodyLimit(MAX_LONG_BODIES), BodyLimit(MAX_SHORT_BODIES)
         self.work = WorkLimit()
         self.readiness = Readiness(collector)
+        self.failures = FailureLog()
         self.requests: Counter[int] = Counter()
         self.reports: Counter[str] = Counter()
         self._stop = threading.Event()
@@ -364,20 +385,20 @@ def _add_errors(app: FastAPI, service: Service) -> None:
     def answer_refusal(error: RefusedRequest) -> Response:
         return problem(error.reason, error.detail)
 
-    def answer_failure(error: DiscreetError) -> Response:
-        _log.warning("%s", error)
-        return problem(Reason.STORE_FAILED)
+    def answer_failure(error: Exception) -> Response:
+        service.failures.note(error)
+        return problem(Reason.STORE_FAILED if isinstance(error, DiscreetError) else Reason.FAILED)
 
     @app.middleware("http")
     async def count_request(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
         try:
             service.rates.take(request.client.host if request.client else "")
-            if service.readiness.clock_problem and request.url.path not in _MONITORED:
+            if service.readiness.clock_problem and not request.url.path.startswith(_MONITORED):
                 raise RefusedRequest(Reason.CLOCK_OFF)
             answer = await call_next(request)
         except RefusedRequest as error:
             answer = answer_refusal(error)
-        except StoreError as error:
+        except Exception as error:
             answer = answer_failure(error)
         service.requests[answer.status_code] += 1
         for name, value in _HEADERS.items():
@@ -537,9 +558,7 @@ def _add_operators(app: FastAPI, service: Service) -> None:
     @app.post("/v1/studies/{name}/close", summary="Close the open rounds (scope operate).", openapi_extra=CLOSE_BODY)
     async def close(name: STUDY_NAME, request: Request) -> dict[str, Any]:
         await service.check_scope(request, "operate")
-        below_minimum = await service.parse_body(
-            request, lambda fields: _of_type(bool, fields.get("few", False)), 'Send nothing, or {"few": true}.', "{}"
-        )
+        below_minimum = await service.parse_body(request, _parse_close, 'Send nothing, or {"few": true}.', "{}")
         result = await run_in_threadpool(collector.close, name, below_minimum=below_minimum)
         empty = {"without_reports": list(result.without_reports), "ended_empty": result.ended_empty}
         return {"closed": result.rounds, **empty}
@@ -549,13 +568,22 @@ def _add_operators(app: FastAPI, service: Service) -> None:
         scrubbed = await service.run(request, "operate", collector.scrub, name)
         return {"scrubbed": scrubbed.rounds, "tidy": scrubbed.tidy}
 
-    @app.post("/v1/studies/{name}/tokens", summary="Make single-use tokens (scope enrol).", openapi_extra=TOKENS_BODY)
-    async def tokens(name: STUDY_NAME, request: Request) -> dict[str, list[str]]:
+    @app.post(
+        "/v1/studies/{name}/tokens",
+        summary="Make single-use tokens (scope enrol).",
+        openapi_extra=TOKENS_BODY,
+        response_model=dict[str, list[str]],
+    )
+    async def tokens(name: STUDY_NAME, request: Request) -> Response:
         await service.check_scope(request, "enrol")
         count = await service.parse_body(
             request, lambda fields: _of_type(int, fields["many"]), 'Say how many: {"many": 100}.', '{"many": 1}'
         )
-        return {"tokens": await run_in_threadpool(collector.tokens, name, count)}
+
+        def make_tokens() -> Response:
+            return JSONResponse({"tokens": collector.tokens(name, count)})  # in the thread: the JSON may be long
+
+        return await run_in_threadpool(make_tokens)
 
 
 def _of_type(kind: type[T], value: Any) -> T:
@@ -563,6 +591,13 @@ def _of_type(kind: type[T], value: Any) -> T:
     if type(value) is not kind:
         raise ValueError
     return value
+
+
+def _parse_close(fields: Any) -> bool:
+    """Return whether a request closes rounds below their minimum; a misspelt field must not be taken as "no"."""
+    if fields.keys() - {"few"}:
+        raise ValueError
+    return _of_type(bool, fields.get("few", False))
 
 
 def _parse_operator(fields: Any) -> tuple[list[str], str]:

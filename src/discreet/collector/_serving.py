@@ -18,7 +18,7 @@ from ..errors import InputError, MisuseError
 from ._collector import Adder, StudyCollector
 from ._core import add_up
 from ._documents import KEY_FILE, Signer
-from ._limits import ConnectionCount, ConnectionLimits, check_proxies
+from ._limits import ConnectionCount, ConnectionLimits, check_proxies, check_rate
 from .storage import open_store
 
 LOCK_FILE = "serving.lock"
@@ -89,6 +89,12 @@ def bind_socket(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+    except socket.gaierror as error:
+        listener.close()
+        raise InputError(
+            f"The host {host!r:.60} is none of this machine: {error.strerror}. Give one of its addresses with --host, "
+            "such as 127.0.0.1, or 0.0.0.0 for all."
+        ) from None
     except OSError as error:
         listener.close()
         raise InputError(f"Port {port} of {host} cannot be used: {error.strerror}. Choose another port.") from None
@@ -140,6 +146,7 @@ def serve(
     except ImportError:
         raise MisuseError("A service needs the extra: pip install 'discreet[server]'.") from None
     check_proxies(trusted_proxies)
+    check_rate(rate)
     limits = limits or ConnectionLimits()
     with contextlib.ExitStack() as stack:
         # The port first: if it is in use, nothing is made.

@@ -94,9 +94,9 @@ def add_pages(app: FastAPI, service: Service) -> None:
 
     @app.get("/static/{file}", include_in_schema=False)
     def static(file: str) -> Response:
-        # The parent is compared: a name with ".." must not lead out of the directory.
+        # Names are compared: one with ".." must not lead out of the directory, and a long one is an error of the disk.
         path = STATIC / file
-        if path.suffix not in _STATIC_TYPES or path.parent != STATIC or not path.is_file():
+        if path.suffix not in _STATIC_TYPES or file not in {known.name for known in STATIC.iterdir()}:
             raise RefusedRequest(Reason.UNKNOWN_PLACE)
         # Tables and figures are drawn as in reports, so the pages need the style of reports too.
         style = drawing_style() if file == "pages.css" else ""
