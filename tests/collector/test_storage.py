@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from hashlib import sha256
+from itertools import pairwise
 from uuid import uuid4
 
 import numpy as np
@@ -562,6 +563,76 @@ class TestPostgreSQL(StoreSuite):
             cursor.execute("CREATE EXTENSION IF NOT EXISTS pgstattuple")
             cursor.execute("SELECT dead_tuple_count FROM pgstattuple('blocks')")
             return cursor.fetchall()[0][0]
+
+    @pytest.mark.parametrize("table_is_long", [False, True])
+    def test_a_scrub_that_an_old_snapshot_outlives_is_told_and_tried_again(
+        self, asked_store, address, tmp_path, monkeypatch, table_is_long
+    ):
+        """A backup saw the reports while they were deleted. They stayed, and nothing said so or tried again."""
+        import psycopg
+
+        monkeypatch.setattr("discreet.collector.storage._store._SCRUB_WAIT_SECONDS", 0.3)
+        service = open_store(address, tmp_path)
+        asked_store.take("study", upload([1, 2, 3]))
+        if table_is_long:  # its content lies in the table of long values
+            asked_store._change("UPDATE blocks SET words = ?", os.urandom(40_000))
+        asked_store.move("study", 0, RoundEvent.CLOSE)
+        asked_store.move("study", 0, RoundEvent.RELEASE, heard="{}")
+        assert service.tidy()
+        with psycopg.connect(address) as backup:
+            backup.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            backup.execute("SELECT count(*) FROM blocks")
+            assert asked_store.move("study", 0, RoundEvent.SCRUB)
+            assert not asked_store.tidy()
+            monkeypatch.setattr("discreet.collector.storage._postgresql._TIDY_SECONDS", 0)
+            monkeypatch.setattr("discreet.collector.storage._postgresql._PAUSE_DURATIONS", 0)
+            assert not asked_store.tidy()
+            assert not service.tidy()  # a service learns of a scrub by the command
+            assert self.dead(service) > 0
+        # The command has ended by now: the service completes it.
+        assert service.tidy()
+        assert self.dead(service) == 0
+        with service.read_cursor() as cursor:
+            cursor.execute("SELECT reltoastrelid::regclass::text FROM pg_class WHERE relname = 'blocks'")
+            cursor.execute("SELECT dead_tuple_count + tuple_count FROM pgstattuple(%s)", cursor.fetchone())
+            assert cursor.fetchone() == (0,)
+        assert service.tidy()
+        service.close()
+
+    def test_a_scrub_waits_for_a_short_snapshot(self, asked_store, address, monkeypatch):
+        import psycopg
+
+        asked_store.take("study", upload([1, 2, 3]))
+        asked_store.move("study", 0, RoundEvent.CLOSE)
+        asked_store.move("study", 0, RoundEvent.RELEASE, heard="{}")
+        with psycopg.connect(address) as reader:
+            reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            reader.execute("SELECT count(*) FROM blocks")
+            ending = threading.Timer(0.5, reader.rollback)
+            ending.start()
+            asked_store.move("study", 0, RoundEvent.SCRUB)
+            ending.join()
+        assert asked_store.tidy()
+        assert self.dead(asked_store) == 0
+
+    @pytest.mark.parametrize(("is_tidy", "pause"), [(True, 5), (False, 18)])
+    def test_a_pause_follows_a_long_tidying(self, asked_store, monkeypatch, is_tidy, pause):
+        """One that an old snapshot makes incomplete is repeated, and takes a tenth of the database's time."""
+        seconds, vacuums = [100.0], []
+
+        def vacuum() -> bool:
+            vacuums.append(seconds[0])
+            seconds[0] += 2
+            asked_store._untidy["blocks"] = not is_tidy
+            return is_tidy
+
+        monkeypatch.setattr("discreet.collector.storage._postgresql.monotonic", lambda: seconds[0])
+        monkeypatch.setattr(asked_store, "_vacuum", vacuum)
+        asked_store._untidy["tokens"] = False
+        while len(vacuums) < 3:
+            assert asked_store.tidy() is is_tidy
+            seconds[0] += 0.5
+        assert [after - before for before, after in pairwise(vacuums)] == [pause + 2] * 2
 
     def test_a_tidying_that_fails_is_done_again(self, asked_store, monkeypatch):
         asked_store.take("study", upload([1]))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from queue import LifoQueue
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -32,6 +32,16 @@ _OPTIONS = "-c lock_timeout=30s -c statement_timeout=120s"
 # Attempts of a transaction that collides. Larger: an upload waits longer; smaller: more are refused.
 _ATTEMPTS = 5
 _TIDY_SECONDS = 5  # between two clean-ups; larger: old versions stay longer; smaller: more of the database's time
+_RETRY_SECONDS = 0.2  # between two attempts while a scrub waits; larger: a scrub returns later; smaller: more queries
+# The pause after an incomplete clean-up, in durations of it: repeating it for an old snapshot takes a tenth of time.
+_PAUSE_DURATIONS = 9
+# VACUUM keeps a row version that an older snapshot sees (of a backup, say), and succeeds. It marks each page without
+# such versions as visible to all; the second table has the long values of the first.
+_UNCLEAN_PAGES = """
+SELECT COALESCE(SUM(GREATEST(relpages - relallvisible, 0)), 0)::bigint FROM pg_class WHERE oid IN (
+    SELECT unnest(ARRAY[oid, reltoastrelid]) FROM pg_class WHERE oid = %s::regclass
+)
+"""
 _TABLES_LOCK = 0x64697363  # the lock under which tables are made: an arbitrary number, equal for all servers
 
 
@@ -49,6 +59,7 @@ class PostgreSQLStore(StudyStore):
         for _ in range(_CONNECTIONS):
             self._free.put(None)
         self._open_blocks = {}
+        self._scrubbed = 0  # the number of scrubbed rounds at the last clean-up
         self._note_scrub()  # a service may have been killed before its clean-up
         try:
             self._make_tables()
@@ -159,20 +170,43 @@ class PostgreSQLStore(StudyStore):
 
     def _note_scrub(self) -> None:
         self._untidy = {"blocks": True, "tokens": True}
-        self._tidied = float("-inf")
+        self._tidied, self._tidying_seconds = float("-inf"), 0.0
 
     def tidy(self, *, wait: float = 0) -> bool:
         """Remove old row versions from the tables; the database's log is beyond reach."""
-        if monotonic() - self._tidied < _TIDY_SECONDS:
+        begun = monotonic()
+        if begun - self._tidied < max(_TIDY_SECONDS, _PAUSE_DURATIONS * self._tidying_seconds):
             return not any(self._untidy.values())
-        for table, is_untidy in self._untidy.items():
-            if is_untidy:
-                self._untidy[table] = False
-                try:
-                    with self.read_cursor() as cursor:
-                        cursor.execute(f"VACUUM {table}")
-                except StoreError:
+        try:
+            self._notice_scrubs()
+            while not self._vacuum() and monotonic() - begun < wait:
+                sleep(_RETRY_SECONDS)
+        except StoreError:
+            return False
+        self._tidied, is_tidy = monotonic(), not any(self._untidy.values())
+        self._tidying_seconds = 0.0 if is_tidy or wait else self._tidied - begun
+        return is_tidy
+
+    def _notice_scrubs(self) -> None:
+        """Note that another process scrubbed rounds since the last call: the command `study scrub`, or a service."""
+        ((scrubbed,),) = self._rows("SELECT COUNT(*) FROM rounds WHERE state = 'scrubbed'")
+        if scrubbed != self._scrubbed:
+            self._untidy = dict.fromkeys(self._untidy, True)
+            self._scrubbed = scrubbed
+
+    def _vacuum(self) -> bool:
+        """Vacuum the tables that need it, and return whether no old row version is left in them."""
+        for table in [table for table, is_untidy in self._untidy.items() if is_untidy]:
+            self._untidy[table] = False  # before: reports that come meanwhile set it again
+            is_clean = False
+            try:
+                with self.read_cursor() as cursor:
+                    # With the index: otherwise few old versions leave their traces, and their pages count as unclean.
+                    cursor.execute(f"VACUUM (INDEX_CLEANUP ON) {table}")
+                    cursor.execute(_UNCLEAN_PAGES, (table,))
+                    ((unclean_pages,),) = cursor.fetchall()
+                    is_clean = not unclean_pages
+            finally:
+                if not is_clean:
                     self._untidy[table] = True
-                    return False
-        self._tidied = monotonic()
-        return True
+        return not any(self._untidy.values())
