@@ -1,6 +1,6 @@
-"""Answers are sent in pieces, as fast as their readers take them, within a limit of bytes of all answers together.
+"""Answers are sent in pieces, at the speed of their readers, within a limit of bytes for all answers together.
 
-A long answer in one piece would lie in the buffer of its connection as a copy, for as long as its reader likes.
+A long answer in one piece would lie in the buffer of its connection as a copy, until its reader has read it.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def bounded_protocol(limits: ConnectionLimits, count: ConnectionCount) -> type[a
         def _bound_buffers(self) -> None:
             """Make the transport wait after each piece of an answer, and the kernel report all progress of a reader.
 
-            The kernel would report room in its buffer, of up to 4 MiB, after a third of it: a slow reader shows no
+            The kernel would report room in its buffer, of up to 4 MiB, when a third is free: a slow reader shows no
             progress until then.
             """
             self.transport.set_write_buffer_limits(high=PIECE_BYTES, low=PIECE_BYTES // 4)

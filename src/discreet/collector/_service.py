@@ -283,7 +283,7 @@ class Service:
         return content if is_fresh else None
 
     def answer(self, kind: str, name: str, build: Callable[[], bytes], seconds: float = _QUESTION_SECONDS) -> bytes:
-        """Return the content of an answer to all who ask for it within some seconds: they share one copy.
+        """Return the content of an answer for all requests of some seconds: they share one copy.
 
         One answer of a kind is built at a time, as the parts of a long one take several times its bytes.
         """

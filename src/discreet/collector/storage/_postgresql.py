@@ -33,10 +33,10 @@ _OPTIONS = "-c lock_timeout=30s -c statement_timeout=120s"
 _ATTEMPTS = 5
 _TIDY_SECONDS = 5  # between two clean-ups; larger: old versions stay longer; smaller: more of the database's time
 _RETRY_SECONDS = 0.2  # between two attempts while a scrub waits; larger: a scrub returns later; smaller: more queries
-# The pause after an incomplete clean-up, in durations of it: repeating it for an old snapshot takes a tenth of time.
+# The pause after an incomplete clean-up, in durations of the clean-up. It limits the load while an old snapshot stays.
 _PAUSE_DURATIONS = 9
-# VACUUM keeps a row version that an older snapshot sees (of a backup, say), and succeeds. It marks each page without
-# such versions as visible to all; the second table has the long values of the first.
+# VACUUM keeps a row version for an older snapshot (of a backup, say), and succeeds. It marks a page without old
+# versions as visible to all; the second table has the long values of the first.
 _UNCLEAN_PAGES = """
 SELECT COALESCE(SUM(GREATEST(relpages - relallvisible, 0)), 0)::bigint FROM pg_class WHERE oid IN (
     SELECT unnest(ARRAY[oid, reltoastrelid]) FROM pg_class WHERE oid = %s::regclass
@@ -188,7 +188,7 @@ class PostgreSQLStore(StudyStore):
         return is_tidy
 
     def _notice_scrubs(self) -> None:
-        """Note that another process scrubbed rounds since the last call: the command `study scrub`, or a service."""
+        """Note that a second process scrubbed rounds since the last call: the command `study scrub`, or a service."""
         ((scrubbed,),) = self._rows("SELECT COUNT(*) FROM rounds WHERE state = 'scrubbed'")
         if scrubbed != self._scrubbed:
             self._untidy = dict.fromkeys(self._untidy, True)
