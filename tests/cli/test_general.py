@@ -6,8 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -106,23 +104,38 @@ RANK = ["rank", "a.csv", "--label", "label", "--score", "score", "--top", "1", "
 RANK += ["--sensitivity", "1", "--labels", "public"]
 
 
-@pytest.mark.parametrize(("words", "pays"), [(RELEASE, "discreet.publish.answer"), (RANK, "discreet.publish.rank")])
-def test_from_paying_on_there_is_no_limit(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], pays: str
-) -> None:
-    """How long it takes depends on the data, and nothing that is seen may but what was paid for."""
-    module, _, name = pays.rpartition(".")
-    __import__(module)
-    carried_out: Callable[..., Any] = getattr(sys.modules[module], name)
-    remaining_seconds: list[float] = []
+COUNT = ["count", "a.dat", "--itemsets", "itemsets.txt", "--epsilon", "1", "--really"]
+RELEASE_RELATIONS = ["release-relations", "a.dat", "--top", "1", "--epsilon", "1", "--items", "public", "--really"]
+PAYING_COMMANDS = {words[0]: words for words in (RELEASE, COUNT, RELEASE_RELATIONS, RANK)}
 
-    def watched(*arguments: Any, **options: Any) -> Any:
+
+def test_every_paying_command_is_among_the_payments_without_a_limit() -> None:
+    """A command pays if it takes an epsilon, and a ledger that pays it."""
+    option_names = {
+        command.name: {option for parameter in command.params for option in parameter.opts}
+        for command in leaves(get_command(app))
+    }
+    paying_commands = {name for name, options in option_names.items() if {"--ledger", "--epsilon"} <= options}
+    assert paying_commands == set(PAYING_COMMANDS)
+
+
+@pytest.mark.parametrize("command_name", PAYING_COMMANDS)
+def test_from_paying_on_there_is_no_limit(folder: Path, monkeypatch: pytest.MonkeyPatch, command_name: str) -> None:
+    """The duration depends on the data, and only paid results may."""
+    # internals: every payment passes this function, whichever command pays.
+    from discreet.publish import _door
+
+    (folder / "itemsets.txt").write_text("tea\n")
+    pay, remaining_seconds = _door.pay, []
+
+    def watch_payment(*arguments: Any) -> Any:
         remaining_seconds.append(signal.getitimer(signal.ITIMER_REAL)[0])
-        signal.raise_signal(signal.SIGALRM)  # one that had come by then
-        return carried_out(*arguments, **options)
+        if remaining_seconds[-1] == 0:
+            signal.raise_signal(signal.SIGALRM)  # an alarm that came before its handler ran
+        return pay(*arguments)
 
-    monkeypatch.setattr(pays, watched)
-    completed = run(*words, "--timeout", "500", cwd=folder)
+    monkeypatch.setattr(_door, "pay", watch_payment)
+    completed = run(*PAYING_COMMANDS[command_name], "--timeout", "500", cwd=folder)
     assert completed.returncode == 0, completed.stderr
     assert remaining_seconds == [0.0]
     before = run("mine", "a.dat", "--top", "1", "--timeout", "500", cwd=folder)

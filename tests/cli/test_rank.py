@@ -67,7 +67,7 @@ class TestRanking:
             raise KeyboardInterrupt
 
         monkeypatch.setattr("discreet.publish.rank", stop)
-        message = f"discreet: interrupted. `discreet ledger show {ledger}` says what was paid.\n"
+        message = f"discreet: interrupted; no result was written. `discreet ledger show {ledger}` says what was paid.\n"
         assert run(*ranking_command(pages, ledger=ledger)) == (130, "", message)
         assert run(*ranking_command(pages)) == (130, "", "discreet: interrupted; no result was written.\n")
 

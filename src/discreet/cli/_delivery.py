@@ -1,7 +1,7 @@
 """Delivery of releases that are paid for: paths are checked before the payment, and no release is lost after it.
 
 1. `Delivery.check` tries every path before anything is spent.
-2. `Delivery.guard` adds the receipt to every message from the payment on.
+2. `Delivery.guard` lifts the time limit, and adds the receipt to every message from the payment on.
 3. `Delivery.write` writes the releases; a release that reaches no file is printed to standard output as JSON.
 """
 
@@ -26,6 +26,7 @@ from ._groups import ReadingOptions, Writing, check_page
 from ._output import emit, has_side_file
 from ._replacing import check_replaceable
 from ._run import Interrupted, describe_exit
+from ._signals import lift_limit
 from ._terminal import say
 from .options import Format
 
@@ -106,7 +107,12 @@ class Delivery:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Add the receipt to the message of any interrupt or error in the block."""
+        """Lift the time limit, and add the receipt to the message of any interrupt or error in the block.
+
+        Every payment takes place in this block. The duration of a release depends on private data, so a time limit
+        that ended the command after the payment would reveal information about the data.
+        """
+        lift_limit()
         try:
             yield
         except KeyboardInterrupt:

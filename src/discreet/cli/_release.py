@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from ..errors import EmptyDataError, InputError, MisuseError, quote_word
+from ..errors import EmptyDataError, InputError, MisuseError
 from ..publish import Question, RankQuestion, RelationQuestion
 from . import options
 from ._asking import PRIVACY, FileQuestionOptions, QuestionOptions, question_options
@@ -18,8 +18,6 @@ from ._delivery import Delivery, input_paths
 from ._groups import ClusterReading, OrderedReading, ReadingOptions, Writing, build_title, command
 from ._ledger import print_head
 from ._parsing import read_public_itemsets
-from ._run import Interrupted
-from ._signals import lift_limit
 from ._terminal import ProgressBar, console, is_at_terminal, say
 
 if TYPE_CHECKING:
@@ -217,8 +215,6 @@ def _release(
         _print_cost(baskets, cases, paying.open_payer())
         return
     payer = paying.open_payer()
-    # From here on the duration depends on private data: no time limit may end the release.
-    lift_limit()
     with delivery.guard():
         with ProgressBar("releasing") as bar:
             observer = Observer(progress=bar, stage=bar.stage, receipt=delivery.keep_receipt)
@@ -356,19 +352,10 @@ def rank(
             "No label on the list has a score: the ranking would spend the budget on noise. Nothing was spent. If it "
             "is really meant, say so with --really."
         )
-    # An end by the time limit after the payment would lose the ranking.
-    lift_limit()
-    try:
+    with delivery.guard():
         ranking = rank_labels(scores, question, ledger=payer.ledger, who=payer.who)
         delivery.write({"": ranking})
         print_head(payer.ledger)
-    except KeyboardInterrupt:
-        if payer.ledger is None:
-            raise
-        # The interrupt may come before the payment or after it: the ledger knows.
-        raise Interrupted(
-            f"interrupted. `discreet ledger show {quote_word(paying.ledger)}` says what was paid."
-        ) from None
 
 
 def _read_scores(file: Path, label: str, score: str) -> dict[str, str]:
