@@ -361,7 +361,8 @@ def test_notes_and_facts_say_what_was_done():
     items, pairs, bases = (release.facts[name] for name in ("items picked", "pairs picked", "bases counted"))
     assert release.notes == (
         f"{items} items and {pairs} pairs of them were picked and covered with {bases} bases.",
-        "The patterns were chosen by the same noisy counts that are shown: those of the last ones tend to be too high.",
+        "The patterns were chosen by the same noisy counts that are shown: those of the last ones tend to be too high. "
+        "Intervals of the last ones are longer for it.",
     )
     assert pairs <= comb(items, 2)
 
@@ -375,3 +376,40 @@ def test_useful_on_a_shop():
         release = trial(shop, seed=seed, top=50, epsilon=1, items="public", people=len(shop), mechanism="privbasis")
         missed_shares.append(1 - len(truth & {pattern.items for pattern in release.patterns}) / 50)
     assert np.mean(missed_shares) < 0.2
+
+
+TWELVE_ITEMS = "abcdefghijkl"
+# Data on which noise alone decides which patterns are shown, and one on which counts do.
+TIED_DATA = {
+    "nobody": [],
+    "one giant basket": [{"a"}] * 30 + [set(TWELVE_ITEMS)],
+    "all equal": [set("abcdefgh")] * 400,
+    "skewed": [{item for place, item in enumerate(TWELVE_ITEMS) if number % (place + 2) == 0} for number in range(400)],
+}
+COVERAGE_SEEDS = 80
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("data_name", TIED_DATA)
+@pytest.mark.parametrize(
+    "question",
+    [{"top": 1}, {"top": 8}, {"top": 5, "lengths": 2}, {"top": 8, "epsilon": 4}, {"top": 8, "delta": "1e-6"}],
+    ids=str,
+)
+def test_intervals_hold_where_the_shown_noise_chose_the_patterns(data_name, question):
+    """At least 93 of 100 intervals hold the count, on average over releases.
+
+    Intervals of one release depend on each other, so releases are the sample. Measured with 300 seeds, 2 in 100 miss
+    at most. If 3 did, the mean of 80 releases has a deviation of .01 at most: one false alarm in 30,000 for each case.
+    """
+    data = TIED_DATA[data_name]
+    baskets = discreet.read(data) if data else data
+    missed_shares = []
+    for seed in range(COVERAGE_SEEDS):
+        release = trial(
+            baskets, seed=seed, items=list(TWELVE_ITEMS), mechanism="privbasis", **{"epsilon": 1, **question}
+        )
+        true_counts = [sum(set(pattern.items) <= basket for basket in data) for pattern in release.patterns]
+        low, high = release.patterns.low, release.patterns.high
+        missed_shares.append(np.mean((true_counts < low) | (true_counts > high)))
+    assert np.mean(missed_shares) <= 0.07

@@ -45,6 +45,7 @@ RANK_SHARE = Fraction(1, 20)
 WIDENED_NOTE = (
     "The patterns were chosen by the same noisy counts that are shown: intervals of the last ones are longer for it."
 )
+WIDER_NOTE = "Intervals of the last ones are longer for it."
 # An itemset within REACH_STDS deviations of the last shown one might have been shown instead. TAIL_KURTOSIS is about a
 # third of the excess kurtosis of sums of cells.
 REACH_STDS, TAIL_KURTOSIS = 4.0, 0.1
@@ -344,9 +345,9 @@ class BasisMechanism(Mechanism):
             spare = Itemsets.of([(item,) for item in bases[0]])
             recounted = recount(engine, problem, meter, Tally(itemsets, values, margins / NORMAL), spare)
             return replace(recounted, facts=dict(facts), notes=(*notes, *recounted.notes))
-        notes.append(WIDENED_NOTE if self.repairs_results else BIASED_NOTE)
-        if self.repairs_results:
-            margins = margins * widen_margins(sums.worth, sums.margins / NORMAL, order, pure=noisy.scale is not None)
+        # The article keeps the estimates of the chosen patterns, which the choice biases: a note says so.
+        notes.append(WIDENED_NOTE if self.repairs_results else f"{BIASED_NOTE} {WIDER_NOTE}")
+        margins = margins * widen_margins(sums.worth, sums.margins / NORMAL, order, pure=noisy.scale is not None)
         # An interval keeps its centre: it belongs to the unbiased estimate, not to the monotone one.
         shown_estimates = (
             average_monotone(itemsets, values, float(problem.max_people)) if self.repairs_results else values
