@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from discreet.collector import StudyCollector, collector_in, serve
+from discreet.collector import Reason, RefusedRequest, StudyCollector, collector_in, serve
 from discreet.collector._service import _MAX_FAILURES, FailureLog, RequestRates, application
 from discreet.collector._serving import bind_socket
 from discreet.collector.storage import StoreError
@@ -119,3 +119,92 @@ def test_the_body_for_tokens_may_be_left_out_as_its_document_says(collector):
     documented = app.openapi()["paths"]["/v1/studies/{name}/tokens"]["post"]
     assert not documented["requestBody"]["required"]
     assert "200" in documented["responses"]
+
+
+class TestCostlyRequests:
+    """One address with new shares of malicious reports, or with enrolments, slowed all others."""
+
+    @pytest.fixture
+    def clock(self, monkeypatch) -> list[float]:
+        seconds = [1000.0]
+        monkeypatch.setattr("discreet.collector._service.monotonic", lambda: seconds[0])
+        return seconds
+
+    def test_new_shares_of_one_address_are_limited(self, collector, clock):
+        for _ in range(20):
+            if collector.questions("study").state != "released":
+                collector.close("study")
+        app = application(collector, rate=2000)
+        paths = (
+            "/v1/studies/study/results",
+            "/studies/study",
+            "/studies/study/report.html",
+            "/studies/study/results.csv",
+        )
+        statuses = [ask(app, f"{path}?assume_malicious=0.00{number}").status for number, path in enumerate(paths, 1)]
+        assert statuses == [200] * 4
+        for path in paths:
+            refused = ask(app, f"{path}?assume_malicious=0.5")
+            assert (refused.status, refused.content["reason"]) == (429, "too-many")
+            # What is computed costs nothing, in any form; and another address goes on.
+            for known_share in ("0", "0.0", "0.001", "0.1%"):
+                assert ask(app, f"{path}?assume_malicious={known_share}").status == 200
+        assert ask(app, f"{paths[0]}?assume_malicious=0.5", address="192.0.2.2").status == 200
+        clock[0] += 0.5
+        assert ask(app, f"{paths[0]}?assume_malicious=0.25").status == 200
+        assert ask(app, f"{paths[0]}?assume_malicious=0.26").status == 429
+        assert ask(app, "/v1/studies/none/results?assume_malicious=0.1", address="192.0.2.3").status == 404
+
+    def test_one_report_is_drawn_for_all_forms_of_a_share(self, collector, monkeypatch):
+        for _ in range(20):
+            if collector.questions("study").state != "released":
+                collector.close("study")
+        drawn = []
+        monkeypatch.setattr(
+            "discreet.collector.pages._markup.render_report", lambda plan, outcome: drawn.append(plan.name) or "drawn"
+        )
+        app = application(collector)
+        for share in ("0.1", "10%", "0.10", "1e-1"):
+            assert ask(app, f"/studies/study/report.html?assume_malicious={share}").content == b"drawn"
+        assert drawn == ["study"]
+
+    def test_enrolments_of_one_address_are_limited(self, tmp_path, clock):
+        with collector_in(tmp_path) as collector:
+            collector.open_study(plan_of(name="open", who="anyone"))
+            app = application(collector, rate=2000)
+            path = "/v1/studies/open/enrol"
+            assert [ask(app, path, {}).status for _ in range(41)] == [200] * 40 + [429]
+            assert ask(app, path, {}, address="192.0.2.2").status == 200
+            clock[0] += 1
+            assert [ask(app, path, {}).status for _ in range(21)] == [200] * 20 + [429]
+            assert [ask(application(collector, rate=2), path, {}).status for _ in range(1)] == [200]
+            unlimited = application(collector)
+            assert {ask(unlimited, path, {}).status for _ in range(50)} == {200}
+
+
+def test_a_full_disk_is_not_ready_while_it_is_full(collector, monkeypatch):
+    """There was room for a page and none for a report: the service was ready ten seconds after each failed upload."""
+    seconds = [1000.0]
+    monkeypatch.setattr("discreet.collector._service.monotonic", lambda: seconds[0])
+    readiness = application(collector).state.service.readiness
+    store = collector.store
+    readiness.check()
+
+    def limit_pages(page_count: int) -> None:
+        with store._borrow() as connection:
+            connection.execute(f"PRAGMA max_page_count = {page_count}").close()
+
+    with store._borrow() as connection:
+        connection.execute("VACUUM").close()
+        ((page_count,),) = connection.execute("PRAGMA page_count").fetchall()
+    limit_pages(page_count + 4)
+    store.count_refused("study", {"malformed": 1})  # a few bytes can be written
+    for _ in range(3):
+        seconds[0] += 11
+        with pytest.raises(RefusedRequest) as refused:
+            readiness.check()
+        assert refused.value.reason is Reason.STORE_FAILED
+    limit_pages(page_count + 100)
+    seconds[0] += 11
+    readiness.check()
+    assert store._rows("SELECT COUNT(*) FROM blocks") == [(0,)]

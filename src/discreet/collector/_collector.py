@@ -178,6 +178,11 @@ class StudyCollector(StudyReader):
                     "into the directory of the service. Services that share a store share the key."
                 )
 
+    def check_store(self) -> None:
+        """Check that the store has room for a report to each round that this collector has asked."""
+        widths = [ask.oracle.codec.width for core in list(self._cores.values()) for ask in core.asks]
+        self.store.check(max(widths, default=1))
+
     def check_clock(self) -> None:
         """Check that the clocks of this machine and of the store agree within `CLOCK_TOLERANCE` seconds.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -52,6 +52,7 @@ class StudyReader:
         self._ended_cores: dict[str, StudyCore] = {}
         self._outcomes: dict[tuple[str, Fraction], Outcome] = {}
         self._replay_lock, self._replay_queue = threading.Lock(), threading.BoundedSemaphore(MAX_WAITING)
+        self._drawing_lock, self._drawing_queue = threading.Lock(), threading.BoundedSemaphore(MAX_WAITING)
 
     def record(self, name: str) -> StudyRecord:
         """Return the stored record of a study. It never changes, so it is read once."""
@@ -191,6 +192,19 @@ class StudyReader:
         if result is None:
             raise RefusedRequest(Reason.NOT_RELEASED)
         return render_outcome(self.outcome(name, malicious)) if malicious else result
+
+    def malicious_share(self, value: Any) -> Fraction:
+        """Return the share of malicious reports that a request names in any form."""
+        return _parse_share(value)
+
+    def has_outcome(self, name: str, assume_malicious: Any) -> bool:
+        """Return whether the outcome of a study with a share of malicious reports needs no computation."""
+        malicious = _parse_share(assume_malicious)
+        return not malicious or (name, malicious) in self._outcomes
+
+    def drawing_turn(self) -> AbstractContextManager[None]:
+        """Return a context for drawing a report: one at a time, so that repeated requests occupy one core at most."""
+        return self._turn(self._drawing_lock, self._drawing_queue)
 
     def outcome(self, name: str, assume_malicious: Any = 0) -> Outcome:
         """Return the outcome of a study, computed again from the stored totals: the first call takes seconds.

@@ -75,6 +75,9 @@ _READY_SECONDS = 1.0  # for which the readiness of the store is cached, as each 
 _FAILED_SECONDS = 10.0  # for which a service is not ready after a failed transaction: small ones may still succeed
 _QUESTION_SECONDS = 0.2  # for which questions are cached; larger: devices see a new round later; smaller: more queries
 _MAX_ANSWERS = 32  # that are cached; larger: more memory, where studies have long lists; smaller: more building
+# Enrolments per second and address, and the cost of a new share of malicious reports in enrolments. Larger: one address
+# can keep a core busy; smaller: people behind one address wait longer.
+_COSTLY_RATE, _SHARE_COST = 20.0, 10.0
 _MAX_ADDRESSES = 100_000  # with a request rate, as addresses may be forged; larger: more memory
 _HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}  # of every answer
 _MONITORED = ("/v1/health", "/v1/ready", "/metrics", "/static/")  # are answered also with a wrong clock
@@ -91,19 +94,20 @@ class RequestRates:
         self.rate = check_rate(rate)
         self._buckets: dict[str, tuple[float, float]] = {}  # remaining requests and time of the last one, by address
 
-    def take(self, address: str) -> None:
-        """Count one request of an address, or refuse it."""
+    def take(self, address: str, cost: float = 1) -> None:
+        """Count a request of an address as `cost` requests (a full bucket at most), or refuse it."""
         if not self.rate:
             return
         now, address = monotonic(), address_group(address)
         remaining, before = self._buckets.get(address, (2 * self.rate, now))
         remaining = min(2 * self.rate, remaining + (now - before) * self.rate)
-        if remaining < 1:
+        cost = min(cost, 2 * self.rate)
+        if remaining < cost:
             raise RefusedRequest(Reason.TOO_MANY)
         # To forget all buckets lets each address start anew, which is cheaper than to find the oldest.
         if len(self._buckets) > _MAX_ADDRESSES:
             self._buckets.clear()
-        self._buckets[address] = (remaining - 1, now)
+        self._buckets[address] = (remaining - cost, now)
 
 
 class Readiness:
@@ -132,7 +136,7 @@ class Readiness:
             raise RefusedRequest(Reason.CLOCK_OFF, self.clock_problem)
         with self._lock:
             if monotonic() - self._store_looked >= _READY_SECONDS:
-                self._store_problem = _find_problem(self._collector.store.check, StoreError)
+                self._store_problem = _find_problem(self._collector.check_store, StoreError)
                 self._store_looked = monotonic()
             has_failed = monotonic() - self._failed < _FAILED_SECONDS
         if self._store_problem or has_failed:
@@ -171,6 +175,7 @@ class Service:
 
     def __init__(self, collector: StudyCollector, *, rate: float = 0) -> None:
         self.collector, self.rates = collector, RequestRates(rate)
+        self.costly_rates = RequestRates(min(rate, _COSTLY_RATE))
         self.batcher = Batcher(collector.take_reports, collector.store.after_taking)
         self.long_bodies, self.short_bodies = BodyLimit(MAX_LONG_BODIES), BodyLimit(MAX_SHORT_BODIES)
         self.work = WorkLimit()
@@ -203,6 +208,15 @@ class Service:
             except Exception as error:  # the store may be out of reach for a while
                 _log.warning("%s", error)
             self._stop.wait(_TICK_SECONDS)
+
+    def count_enrolment(self, request: Request) -> None:
+        """Count a request for a token, or refuse it."""
+        self.costly_rates.take(_client_address(request))
+
+    def count_share(self, request: Request, name: str, share: str) -> None:
+        """Count a request for intervals with a share of malicious reports, or refuse it, if they must be computed."""
+        if not self.collector.has_outcome(name, share):
+            self.costly_rates.take(_client_address(request), _SHARE_COST)
 
     async def body(self, request: Request, max_bytes: int) -> bytes:
         """Return the whole body of a request, within the limit of all bodies in memory."""
@@ -322,6 +336,10 @@ class Service:
         return json.dumps({"state": study.state, "questions": questions}, ensure_ascii=False).encode()
 
 
+def _client_address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
 class HeadAsGet:
     """Middleware that answers HEAD as GET without the body (RFC 9110, 9.3.2), for the probes of proxies."""
 
@@ -392,7 +410,7 @@ def _add_errors(app: FastAPI, service: Service) -> None:
     @app.middleware("http")
     async def count_request(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
         try:
-            service.rates.take(request.client.host if request.client else "")
+            service.rates.take(_client_address(request))
             if service.readiness.clock_problem and not request.url.path.startswith(_MONITORED):
                 raise RefusedRequest(Reason.CLOCK_OFF)
             answer = await call_next(request)
@@ -474,7 +492,8 @@ def _add_public(app: FastAPI, service: Service) -> None:
         return collector.progress(name)
 
     @app.get("/v1/studies/{name}/results", summary="The result, once it is released.")
-    def results(name: STUDY_NAME, assume_malicious: ASSUMED = NO_SHARE) -> Response:
+    def results(name: STUDY_NAME, request: Request, assume_malicious: ASSUMED = NO_SHARE) -> Response:
+        service.count_share(request, name, assume_malicious)
         return Response(collector.result(name, assume_malicious), media_type="application/json")
 
 
@@ -510,7 +529,8 @@ def _add_uploads(app: FastAPI, service: Service) -> None:
             return Response(codes, media_type="application/octet-stream")
 
     @app.post("/v1/studies/{name}/enrol", summary="Ask for a token, where anyone may take part.")
-    def enrol(name: STUDY_NAME) -> dict[str, str]:
+    def enrol(name: STUDY_NAME, request: Request) -> dict[str, str]:
+        service.count_enrolment(request)
         return {"token": collector.enrol(name)}
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -47,10 +48,13 @@ def add_pages(app: FastAPI, service: Service) -> None:
         return parse_rows(collector.result(name))
 
     @lru_cache(_MAX_REPORTS)
-    def rendered_report(name: str, share: str) -> str:
-        return markup.render_report(collector.plan(name), collector.outcome(name, share))
+    def rendered_report(name: str, share: Fraction) -> str:
+        outcome = collector.outcome(name, share)
+        with collector.drawing_turn():
+            return markup.render_report(collector.plan(name), outcome)
 
-    def find_result(name: str, share: str) -> Patterns | Rules:
+    def find_result(request: Request, name: str, share: str) -> Patterns | Rules:
+        service.count_share(request, name, share)
         return stored_result(name) if share == NO_SHARE else collector.outcome(name, share).found
 
     def is_over(name: str) -> bool:
@@ -62,10 +66,10 @@ def add_pages(app: FastAPI, service: Service) -> None:
         return _page(markup.render_list([(collector.plan(name), collector.questions(name).state) for name in names]))
 
     @app.get("/studies/{name}", include_in_schema=False)
-    def study(name: str, assume_malicious: ASSUMED = NO_SHARE) -> Response:
+    def study(name: str, request: Request, assume_malicious: ASSUMED = NO_SHARE) -> Response:
         plan = collector.plan(name)
         progress = collector.progress(name)
-        result = find_result(name, assume_malicious) if progress["state"] == "released" else None
+        result = find_result(request, name, assume_malicious) if progress["state"] == "released" else None
         return _page(markup.render_study(plan, collector.record(name).key, progress, result))
 
     @app.get("/studies/{name}/take-part", include_in_schema=False)
@@ -79,18 +83,23 @@ def add_pages(app: FastAPI, service: Service) -> None:
 
     @app.get("/studies/{name}/results.{form}", include_in_schema=False)
     def results(
-        name: STUDY_NAME, form: Literal["csv", "json", "parquet"], assume_malicious: ASSUMED = NO_SHARE
+        name: STUDY_NAME,
+        form: Literal["csv", "json", "parquet"],
+        request: Request,
+        assume_malicious: ASSUMED = NO_SHARE,
     ) -> Response:
         stream = io.BytesIO()
-        write(find_result(name, assume_malicious), stream, form)
+        write(find_result(request, name, assume_malicious), stream, form)
         headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}.{form}"'}
         return Response(stream.getvalue(), media_type=ROW_FORMATS[form].media_type, headers=headers)
 
     @app.get("/studies/{name}/report.html", include_in_schema=False)
-    def report(name: STUDY_NAME, assume_malicious: ASSUMED = NO_SHARE) -> Response:
+    def report(name: STUDY_NAME, request: Request, assume_malicious: ASSUMED = NO_SHARE) -> Response:
+        service.count_share(request, name, assume_malicious)
         # The page has its own policy, which allows its own style sheet and script alone.
         headers = {"Content-Disposition": f'attachment; filename="{name}.html"', "Cache-Control": "no-store"}
-        return HTMLResponse(rendered_report(name, assume_malicious), headers=headers)
+        # The share as a number: 0.10 and 10% are one report.
+        return HTMLResponse(rendered_report(name, collector.malicious_share(assume_malicious)), headers=headers)
 
     @app.get("/static/{file}", include_in_schema=False)
     def static(file: str) -> Response:

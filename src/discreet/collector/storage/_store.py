@@ -48,6 +48,8 @@ _STUDY_COLUMNS = "name, id, plan, text, signature, key"
 _ROUND_COLUMNS = "number, state, ask, question, signature, closes, people, heard"
 _BLOCKS_PER_READ = 64  # larger: more memory; smaller: more statements
 _TOKENS_PER_TRANSACTION = 10_000  # larger: reports wait longer for the lock; smaller: more flushes to the disk
+# Bytes of a check. Larger: each check writes more; smaller: a nearly full disk seems to have room.
+_MIN_PROBE_BYTES, _MAX_PROBE_BYTES = 64 << 10, 4 << 20
 _SCRUB_WAIT_SECONDS = 5  # larger: a scrub returns later; smaller: a concurrent reader more often delays the clean-up
 
 
@@ -172,9 +174,21 @@ class StudyStore(ABC):
                 f"{self.place} was made by another version of discreet (tables {rows[0][0]}, not {VERSION})."
             )
 
-    def check(self) -> None:
-        """Check that the store can be read and written to; otherwise raise a `StoreError`."""
-        self._change("UPDATE about SET version = version")
+    def check(self, word_count: int = 1) -> None:
+        """Check that the store can be read and written to; otherwise raise a `StoreError`.
+
+        Parameters
+        ----------
+        word_count
+            The number of words of a report. As many bytes as with a report are written: a full disk may have room for
+            fewer bytes.
+        """
+        # A report rewrites its block, so the old block is freed and the new block is written.
+        probe = os.urandom(min(max(_MIN_PROBE_BYTES, 2 * BLOCK * 4 * word_count), _MAX_PROBE_BYTES))
+        # A block of no study, in a transaction of its own: a transaction that is rolled back writes nothing.
+        block = int.from_bytes(os.urandom(8), "little") >> 1
+        self._change("INSERT INTO blocks (id, study, round, words) VALUES (?, ?, ?, ?)", block, "", 0, probe)
+        self._change("DELETE FROM blocks WHERE study = ?", "")
 
     def add_study(self, record: StudyRecord) -> bool:
         """Store a new study, and return whether its name was free."""
