@@ -292,6 +292,7 @@ class StoreSuite:
 
     def test_it_answers(self, store):
         store.check()
+        assert store._rows("SELECT COUNT(*) FROM blocks") == [(0,)]
 
     def test_many_threads_count_each_token_once(self, asked_store, address, tmp_path):
         """Two stores, as two servers would have, and eight threads that send the same reports."""
@@ -524,6 +525,16 @@ class TestSQLite(StoreSuite):
         connection.close()
         with pytest.raises(StoreError, match="was made by another version of discreet"):
             open_store(None, tmp_path)
+
+
+def test_a_store_in_a_place_that_cannot_be_written_to_says_what_helps(tmp_path):
+    """A read-only copy of a service was "unable to open database file", without a cause or a fix."""
+    with pytest.raises(StoreError) as error:
+        open_store(None, tmp_path / "missing")
+    assert str(error.value) == (
+        f"The store {tmp_path}/missing/collector.sqlite cannot be used: unable to open database file. Its directory "
+        "must be writable, also for reading: copy it to such a place."
+    )
 
 
 class TestPostgreSQL(StoreSuite):

@@ -107,7 +107,12 @@ class SQLiteStore(StudyStore):
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(f"The store {self.path} cannot be used: {error}.") from None
+            # SQLite makes a log beside the file, also for reading.
+            is_locked_place = getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY"))
+            fix = (
+                " Its directory must be writable, also for reading: copy it to such a place." if is_locked_place else ""
+            )
+            raise StoreError(f"The store {self.path} cannot be used: {error}.{fix}") from None
 
     @contextlib.contextmanager
     def read_cursor(self) -> Iterator[Any]:
