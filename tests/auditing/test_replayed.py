@@ -1,5 +1,6 @@
 """Decisions that depend on unpaid data are found, also those that small data with small answers never reach."""
 
+# internals: this module plants decisions into the run of a release.
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -9,10 +10,13 @@ import numpy as np
 import pytest
 
 from auditing import decisions, planted
+from discreet.auditing._coupled import coupled
 from discreet.auditing._replayed import replayed
 from discreet.curator.mechanisms import auto
+from discreet.curator.mechanisms.count import Count
 from discreet.exact import Supports
 from discreet.privacy import Budget, Neighbours, unsealed
+from discreet.publish import _run as publish_run
 from discreet.registry import mechanisms
 
 ADD_REMOVE, REPLACED = Neighbours.ADD_REMOVE, Neighbours.REPLACE
@@ -143,3 +147,34 @@ def test_our_own_mechanisms_stand(name):
         mechanisms()[name].make(), LOOSE if needs is not False else UNIT_BUDGET, ADD_REMOVE, 2, scripts=12
     )
     assert attempt.stands, (attempt.why, attempt.question, attempt.pair)
+
+
+class TestDecisionsOfARelease:
+    """Planted beside the mechanism, where every release passes: a note by exact data."""
+
+    @pytest.fixture
+    def plant(self, monkeypatch):
+        right = publish_run._cap_baskets
+
+        def go(is_noted):
+            def cap_baskets(case, meter, engine):
+                baskets, notes = right(case, meter, engine)
+                return baskets, [*notes, "planted"] if is_noted(case.baskets) else notes
+
+            monkeypatch.setattr(publish_run, "_cap_baskets", cap_baskets)
+
+        return go
+
+    @pytest.mark.parametrize("limit", [9, 20, 40, 137, 200, 365, 500, 999, 1_900])
+    @pytest.mark.parametrize("name", ["count", "exponential"])
+    def test_by_the_number_of_people_at_any_limit(self, name, limit, plant):
+        plant(lambda baskets: len(baskets) > limit)
+        attempt = replayed(mechanisms()[name].make(), UNIT_BUDGET, ADD_REMOVE, 1, scripts=20)
+        assert attempt.outcome == "broken"
+        assert "differ in their notes" in attempt.why
+
+    @pytest.mark.parametrize("limit", [12, 30])
+    def test_by_a_long_basket_where_itemsets_are_named(self, limit, plant):
+        plant(lambda baskets: baskets.sizes.max(initial=0) > limit)
+        assert replayed(Count(), UNIT_BUDGET, ADD_REMOVE, 1, scripts=20).outcome == "broken"
+        assert coupled(Count(), UNIT_BUDGET, ADD_REMOVE, 1).outcome == "broken"

@@ -1,16 +1,33 @@
 """Bounds from runs: the binomial bound itself, the events, and that a right claim stands."""
 
+# internals: this module plants wrong samplers into the meter.
 from __future__ import annotations
 
+from fractions import Fraction
 from math import log
 
+import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from discreet.auditing._statistical import Event, bound_loss, compute_lower_chance, list_features, statistical
+from discreet.auditing._noise import NoiseCheck
+from discreet.auditing._statistical import (
+    Event,
+    bound_loss,
+    compute_lower_chance,
+    list_features,
+    list_step_features,
+    statistical,
+)
+from discreet.auditing._steps import CountStep
+from discreet.auditing._tape import NoiseDraw
 from discreet.curator.mechanisms.count import Count
+from discreet.exact import Supports
 from discreet.planning import trial
-from discreet.privacy import Budget, Charge, Neighbours, unsealed
+from discreet.privacy import Budget, Charge, Neighbours, Noisy, _meter, unsealed
+from discreet.privacy.sampling import SimulationSource, discrete_gaussian, discrete_laplace
+from discreet.registry import mechanisms
+from discreet.results import Itemsets
 
 
 @pytest.mark.parametrize(("hits", "runs"), [(1, 10), (5, 10), (10, 10), (3, 1000), (700, 1000), (1, 1)])
@@ -49,7 +66,8 @@ def test_a_right_claim_stands():
         attempt = statistical(Count(), Budget.of(1), neighbours, 600, 3)
         assert attempt.stands
         assert attempt.loss < 1
-        assert attempt.tried == "4 pairs of neighbours, 1,200 runs, seed 3"
+        pairs = 5 if neighbours is Neighbours.ADD_REMOVE else 4
+        assert attempt.tried == f"{pairs} pairs of neighbours, 1,200 runs, seed 3"
 
 
 @pytest.mark.statistical
@@ -100,3 +118,70 @@ def test_events():
     assert Event("x", 1, False).count_results(results) == 2
     assert str(Event("the count of {0}", 3, True)) == "the count of {0} is at least 3"
     assert str(Event("x", 2.5, False)) == "x is at most 2.5"
+
+
+def repeat_draw(sampler):
+    """Return a sampler with one draw for all cells."""
+    return lambda source, scale, count: np.repeat(sampler(source, scale, 1), count)
+
+
+def halve_noise(sampler):
+    """Return a sampler with half the noise that is stated."""
+    return lambda source, scale, count: sampler(source, Fraction(scale) / 2, count)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("plant", [repeat_draw, halve_noise])
+@pytest.mark.parametrize("name", mechanisms())
+def test_a_wrong_sampler_is_found_for_every_mechanism(name, plant, monkeypatch):
+    """Seeds are fixed. A miss has a probability below 10^-6: some step draws 500 noises or more, all of them wrong."""
+    mechanism = mechanisms()[name].make()
+    monkeypatch.setattr(_meter, "discrete_laplace", plant(_meter.discrete_laplace))
+    attempt = statistical(mechanism, Budget.of(1, "1e-3" if mechanism.delta else 0), Neighbours.ADD_REMOVE, 400, 1)
+    assert attempt.outcome == "broken"
+
+
+@pytest.mark.statistical
+def test_one_draw_of_gaussian_noise_for_all_cells_is_found(monkeypatch):
+    monkeypatch.setattr(_meter, "discrete_gaussian", repeat_draw(_meter.discrete_gaussian))
+    attempt = statistical(Count(), Budget.of(1, "1e-3"), Neighbours.ADD_REMOVE, 400, 1)
+    assert "number 1 of 'counting the itemsets' minus number 2 of 'counting the itemsets'" in attempt.why
+
+
+@pytest.mark.statistical
+def test_right_noise_is_within_its_law():
+    """2,000 runs with a stated chance of 1 % for a false alarm over all counts; the seed is fixed."""
+    source, check = SimulationSource(5), NoiseCheck(np.random.default_rng(5))
+    scale, variance = Fraction(7, 3), Fraction(40)
+    for _ in range(2_000):
+        laplace = NoiseDraw("first", scale, 2 * scale**2, discrete_laplace(source, scale, 3))
+        gaussian = NoiseDraw("second", None, variance, discrete_gaussian(source, variance, 3))
+        check.add([laplace, gaussian, gaussian])
+    # The same draw for two steps is the only breach.
+    breach = check.find_breach(compute_lower_chance, 0.01)
+    assert breach.startswith("In 2,000 of 2,000 runs, the first noises of 'second' and 'second' are of one size; ")
+
+
+def test_a_mechanism_that_draws_nothing_has_no_breach():
+    check = NoiseCheck(np.random.default_rng(1))
+    check.add([NoiseDraw("counting", Fraction(1), Fraction(0), np.zeros(3, np.int64))])
+    assert check.find_breach(compute_lower_chance, 0.01) == ""
+
+
+def test_numbers_of_steps_and_their_differences():
+    steps = [build_count_step("counting", [5, 8]), build_count_step("counting", [1])]
+    assert list_step_features(steps) == {
+        "number 1 of 'counting'": 5,
+        "number 2 of 'counting'": 8,
+        "number 1 of 'counting' (2)": 1,
+        "number 1 of 'counting' minus number 2 of 'counting'": -3,
+        "number 1 of 'counting' minus number 1 of 'counting' (2)": 4,
+    }
+
+
+def build_count_step(purpose, values):
+    noisy = Noisy(np.array(values), Fraction(1), Fraction(2))
+    query = Supports(Itemsets.singles(len(values)))
+    return CountStep(
+        purpose=purpose, share=Fraction(1), charge=None, query=query, exact=noisy.values, noisy=noisy, max_baskets=1
+    )

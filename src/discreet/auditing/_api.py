@@ -12,13 +12,13 @@ from ..curator import Mechanism
 from ..errors import MisuseError
 from ..local import MeanOracle, Oracle, Protocol
 from ..privacy import Budget, Neighbours, Relation
-from ..publish import RELATIONS_NAME as RELATIONS
+from ..publish import RELATIONS_NAME
 from ..registry import entry, proven
 from ..wording import hint_keywords
 from . import _local as local, _local_talk as local_talk
 from ._coupled import coupled
 from ._exact import exact
-from ._relations import audit_relations
+from ._relations import Relations
 from ._replayed import replayed
 from ._statistical import statistical
 from ._verdict import Attempt, Verdict
@@ -81,31 +81,28 @@ def audit(
     ['exact', 'statistical']
     """
     relation = Neighbours.parse_typed(neighbours)
-    if mechanism == RELATIONS and not settings:
-        return audit_relations(Budget.of(epsilon, 0 if delta is None else delta), relation, seed)
-    target = _resolve_target(mechanism, settings)
+    target = Relations() if mechanism == RELATIONS_NAME and not settings else _resolve_target(mechanism, settings)
     if not is_whole(seed) or seed < 0:
         raise MisuseError(f"A seed is a whole number, 0 or more; {seed!r} was given.")
     runs = parse_positive("runs", runs)
-    if not isinstance(target, Mechanism):
+    if not isinstance(target, Mechanism | Relations):
         return _local(target, Budget.of(epsilon, 0 if delta is None else delta), runs, seed)
     if delta is None:
-        delta = _DELTA if target.delta is True else 0
+        delta = _DELTA if isinstance(target, Mechanism) and target.delta is True else 0
     budget = Budget.of(epsilon, delta)
-    attempts = (
-        coupled(target, budget, relation, seed),
-        replayed(target, budget, relation, seed, scripts=max(_MIN_SCRIPTS, runs // _RUNS_PER_SCRIPT)),
-        whole(target, budget, relation, seed),
-        exact(target, budget, relation),
-        statistical(target, budget, relation, runs, seed),
-    )
+    scripts = max(_MIN_SCRIPTS, runs // _RUNS_PER_SCRIPT)
+    attempts = [coupled(target, budget, relation, seed), replayed(target, budget, relation, seed, scripts=scripts)]
+    # Files and small questions are of mechanisms alone.
+    if isinstance(target, Mechanism):
+        attempts += [whole(target, budget, relation, seed), exact(target, budget, relation)]
+    attempts.append(statistical(target, budget, relation, runs, seed))
     return Verdict(
         name=target.name,
-        settings=_list_settings(target),
+        settings=_list_settings(target) if isinstance(target, Mechanism) else (),
         neighbours=relation,
         epsilon=budget.epsilon,
         delta=budget.delta,
-        attempts=attempts,
+        attempts=tuple(attempts),
         seed=seed,
     )
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, exp, inf, perm, sqrt
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -25,10 +24,11 @@ from ..privacy import I64, Budget, Candidates, ItemTuple, Meter, Neighbours, Noi
 from ..privacy.sampling import Interval, Selection, SimulationSource, intervals
 from ..publish import Case, build_meter
 from ..results import Itemsets
-from ._coupled import run_to_values
-from ._engines import ENGINE_NAME, Engines
+from ._attack import Attack
+from ._engines import Engines
 from ._laws import DIGITS, ONE, ZERO, law, noise
 from ._neighbours import AuditQuestion, Database, NeighbourPair, list_pairs, list_planned_cases, list_small_cases
+from ._runs import run_to_values
 from ._steps import Differs
 from ._verdict import Attempt
 
@@ -38,6 +38,8 @@ _MAX_OUTCOMES = 250
 _TAIL_WIDTHS = {True: 16, False: 8}
 # The number of small pairs per question, beside the planned pairs. Larger: audits take longer.
 _SMALL_PAIRS = 12
+# A loss is converted to floating point once, which errs by far less than this share.
+_ROUNDING = 1 + 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,9 +191,7 @@ def _find_loss_at_delta(outcomes: ExactOutcomes, other_outcomes: ExactOutcomes, 
 
 def exact(mechanism: Mechanism, budget: Budget, neighbours: Neighbours) -> Attempt:
     """Return the attempt on small questions and pairs of neighbours, with the largest loss."""
-    start_time = perf_counter()
-    largest_loss: tuple[float, NeighbourPair | None, AuditQuestion | None] = (0.0, None, None)
-    pair_count = result_count = 0
+    attack, result_count = Attack("exact"), 0
     for question in _questions(mechanism, neighbours):
         engines = Engines()
         outcomes_of: dict[Database, ExactOutcomes] = {}
@@ -199,37 +199,21 @@ def exact(mechanism: Mechanism, budget: Budget, neighbours: Neighbours) -> Attem
             for pair in _select_pairs(question, neighbours):
                 for database in pair.databases:
                     if database not in outcomes_of:
-                        outcomes_of[database] = enumerate_results(
-                            question.case(mechanism, budget, neighbours, database), engines
-                        )
-                first_outcomes, second_outcomes = (outcomes_of[database] for database in pair.databases)
-                loss = max(
-                    find_loss(first_outcomes, second_outcomes, budget.delta),
-                    find_loss(second_outcomes, first_outcomes, budget.delta),
-                )
-                pair_count += 1
-                if largest_loss[1] is None or loss > largest_loss[0]:
-                    largest_loss = loss, pair, question
+                        case = question.case(mechanism, budget, neighbours, database)
+                        outcomes_of[database] = enumerate_results(case, engines)
+                first, second = (outcomes_of[database] for database in pair.databases)
+                # The claim holds in both directions: either side may be the likelier one.
+                loss = max(find_loss(first, second, budget.delta), find_loss(second, first, budget.delta))
+                attack.add(pair, question, loss)
         except (Endless, MisuseError, Differs):
             continue  # a refused question is skipped, and a breach of the rules is reported by the coupled audit
         result_count += sum(len(outcomes.chances) for outcomes in outcomes_of.values())
-    loss, worst_pair, worst_question = largest_loss
-    stands = loss <= float(budget.epsilon) * (1 + 1e-9)
-    flaw = "" if stands else f"The chances of one result differ by a factor of exp({loss:.6g}) between the neighbours."
-    return Attempt(
-        means="exact",
-        stands=stands,
-        loss=max(loss, 0.0),
-        tried=f"{pair_count:,} pairs of neighbours, {result_count:,} results"
-        if pair_count
-        else "nothing: it has too many results",
-        engine=ENGINE_NAME if pair_count else "",
-        pairs=pair_count,
-        paths=("made-up baskets in memory",) if pair_count else (),
-        pair=str(worst_pair) if worst_pair else "",
-        question=str(worst_question) if worst_question else "",
-        why=flaw,
-        seconds=perf_counter() - start_time,
+    if attack.loss > float(budget.epsilon) * _ROUNDING:
+        attack.breach = (
+            f"The chances of one result differ by a factor of exp({attack.loss:.6g}) between the neighbours."
+        )
+    return attack.attempt(
+        f"{attack.pairs:,} pairs of neighbours, {result_count:,} results", nothing="nothing: it has too many results"
     )
 
 

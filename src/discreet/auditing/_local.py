@@ -15,16 +15,16 @@ from functools import cached_property
 from importlib import import_module
 from itertools import islice
 from math import comb, inf
-from time import perf_counter
 from typing import Any, TypeAlias
 
 from ..errors import InputError, MisuseError
 from ..local import EVERY_ANSWER, EVERY_LOSS, MeanOracle, Oracle
 from ..local.device import Draws, check, exp_lower_bound
 from ..local.study import Ask, SeededWords, seed_of
+from ._attack import Attack
 from ._holdings import Holding, render_basket
 from ._local_laws import ChoicePath, ReportLoss, largest, law, subsets
-from ._statistical import Event, Features, bound_loss, events, score_event
+from ._statistical import Features, find_distinction
 from ._verdict import Attempt
 
 AnyOracle: TypeAlias = Oracle | MeanOracle
@@ -33,6 +33,7 @@ Form: TypeAlias = Mapping[str, Any]
 DEVICE = import_module("..local.device._client", __package__)
 CHOOSING = import_module("..local.device._choosing", __package__)
 DEVICE_NAME = "discreet.local.client"
+_ASKED_DEVICES = ("devices that are asked a question",)
 # (candidates, padding, whether each person holds exactly one): each kind of question, small enough to enumerate.
 _SMALL_QUESTIONS = ((2, 1, True), (4, 1, True), (3, 1, False), (4, 2, False), (3, 3, False))
 _MAX_ENUMERATED = 6  # candidates with all 64 baskets; of more candidates, selected baskets
@@ -313,38 +314,28 @@ def spread(numbers: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 
 def exact(cases: Sequence[DeviceCase]) -> tuple[Attempt, list[ReportLoss]]:
     """Return the attempt that enumerates the law of every report, and the largest loss of each case."""
-    start_time = perf_counter()
+    attack = Attack("exact", engine=DEVICE_NAME, paths=_ASKED_DEVICES)
     if not cases:
-        return Attempt(means="exact", stands=None, loss=0.0, tried="nothing: no question was put"), []
+        return attack.attempt("", nothing="nothing: no question was put"), []
     losses = [case.loss() for case in cases]
     loss_shares = [inf if case.refused else _loss_share(loss, case) for loss, case in zip(losses, cases, strict=True)]
     worst_place = max(range(len(cases)), key=lambda place: loss_shares[place])
     loss, case = losses[worst_place], cases[worst_place]
-    is_within = loss.ratio is not None and loss.ratio <= exp_lower_bound(case.epsilon)
-    stands = is_within and not case.refused
+    attack.add(_pair(loss.basket, loss.other_basket), case.question, loss.epsilon)
+    attack.pairs = sum(comb(len(case.baskets), 2) for case in cases)
     report = loss.report if len(loss.report) <= _MAX_LETTERS else f"{loss.report[:_MAX_LETTERS]} …"
-    flaw = (
-        f"Only one of them makes the report {report}."
-        if loss.ratio is None
-        else f"The report {report} is {float(loss.ratio):.4g} times likelier for one of them."
-    )
-    flaw = f"No device answers it: {case.refused}" if is_within else flaw
+    if loss.ratio is None:
+        attack.breach = f"Only one of them makes the report {report}."
+    elif loss.ratio > exp_lower_bound(case.epsilon):
+        attack.breach = f"The report {report} is {float(loss.ratio):.4g} times likelier for one of them."
+    elif case.refused:
+        attack.breach = f"No device answers it: {case.refused}"
     left_out = max(loss.left_out for loss in losses)
     partial_text = f"; up to {float(left_out):.2g} of what a device may do was left out" if left_out > _LEFT_OUT else ""
-    attempt = Attempt(
-        means="partial" if partial_text else "exact",
-        stands=stands,
-        loss=loss.epsilon,
-        tried=f"{len(cases)} questions, {sum(len(case.baskets) for case in cases)} baskets{partial_text}",
-        engine=DEVICE_NAME,
-        pairs=sum(comb(len(case.baskets), 2) for case in cases),
-        paths=("devices that are asked a question",),
-        pair=_pair(loss.basket, loss.other_basket),
-        question=case.question,
-        why="" if stands else flaw,
-        seconds=perf_counter() - start_time,
-    )
-    return attempt, losses
+    if partial_text:
+        attack.means = "partial"
+    basket_count = sum(len(case.baskets) for case in cases)
+    return attack.attempt(f"{len(cases)} questions, {basket_count} baskets{partial_text}"), losses
 
 
 def _loss_share(loss: ReportLoss, case: DeviceCase) -> float:
@@ -357,52 +348,25 @@ def _pair(basket: str, other_basket: str) -> str:
 
 def statistical(cases: Sequence[DeviceCase], losses: Sequence[ReportLoss], runs: int, seed: int) -> Attempt:
     """Return the attempt that runs devices on the two baskets of each case with the largest loss."""
-    start_time = perf_counter()
+    attack = Attack("statistical", engine=DEVICE_NAME, paths=_ASKED_DEVICES)
     trials = [
         (case, (loss.basket, loss.other_basket))
         for case, loss in zip(cases, losses, strict=True)
         if loss.basket != loss.other_basket
     ]
-    screening_runs, measuring_runs = max(1, runs // 2 // max(1, len(trials))), max(1, runs - runs // 2)
-    best_event: tuple[float, int, Event, bool] | None = None
+
+    def draw(place: int, side: int, count: int, is_measuring: bool) -> list[Features]:
+        case, pair = trials[place]
+        return _results(case, pair[side], pair, count, seed, "measuring" if is_measuring else "choosing")
+
+    distinction = find_distinction(draw, len(trials), runs, 0)
+    if distinction is None:
+        return attack.attempt("", nothing="nothing: no two baskets answer differently")
     for place, (case, pair) in enumerate(trials):
-        results = [_results(case, basket, pair, screening_runs, seed, "choosing") for basket in pair]
-        for event in events(results):
-            for swapped in (False, True):
-                first_hits, second_hits = (
-                    event.count_results(side) for side in (reversed(results) if swapped else results)
-                )
-                score = score_event(first_hits, second_hits, screening_runs, 0.0)
-                if best_event is None or score > best_event[0]:
-                    best_event = score, place, event, swapped
-    if best_event is None:
-        return Attempt(means="statistical", stands=None, loss=0.0, tried="nothing: no two baskets answer differently")
-    _, place, event, swapped = best_event
-    case, pair = trials[place]
-    hits = [
-        event.count_results(_results(case, basket, pair, measuring_runs, seed, "measuring"))
-        for basket in (reversed(pair) if swapped else pair)
-    ]
-    loss = bound_loss(hits[0], hits[1], measuring_runs, 0)
-    run_count = 2 * (screening_runs * len(trials) + measuring_runs)
-    stands = loss <= float(case.epsilon)
-    flaw = (
-        f"In {hits[0]:,} of {measuring_runs:,} reports of one and in {hits[1]:,} of the other, {event}: with 99 % "
-        f"confidence the loss is at least {loss:.4g}."
-    )
-    return Attempt(
-        means="statistical",
-        stands=stands,
-        loss=loss,
-        tried=f"{len(trials)} pairs of baskets, {run_count:,} reports, seed {seed}",
-        engine=DEVICE_NAME,
-        pairs=len(trials),
-        paths=("devices that are asked a question",),
-        pair=_pair(*pair),
-        question=case.question,
-        why="" if stands else flaw,
-        seconds=perf_counter() - start_time,
-    )
+        attack.add(_pair(*pair), case.question, distinction.loss if place == distinction.place else -inf)
+    if distinction.loss > float(trials[distinction.place][0].epsilon):
+        attack.breach = distinction.describe("reports")
+    return attack.attempt(f"{len(trials)} pairs of baskets, {distinction.run_count:,} reports, seed {seed}")
 
 
 def _results(

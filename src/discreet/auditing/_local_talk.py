@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from time import perf_counter
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..local import EVERY_LOSS, Protocol, ReportColumns, SimulatedAnswers
 from ..local.device import Draws, check
 from ..local.study import Ask, Estimate, SeededWords, SimulatedPeople, StudyGoal, compute_guarantee, seed_of
 from ..privacy import shown as number
+from ._attack import Attack
 from ._holdings import Holding, build_baskets, crowd, list_small_holdings
 from ._local import DEVICE_NAME, DeviceCase, case_of, countable, reported
 from ._verdict import Attempt
@@ -57,41 +57,25 @@ class Talked:
 
 def coupled(protocol: Protocol, epsilon: Fraction, seed: int) -> tuple[Attempt, list[DeviceCase]]:
     """Return the attempt on all behaviour around the reports, and a case for every question of the conversations."""
-    start_time = perf_counter()
+    attack = Attack("coupled", engine=DEVICE_NAME, paths=("conversations with a made-up crowd",))
     protocol = _shrink_protocol(protocol)
     cases: dict[str, DeviceCase] = {}
-    conversation_count, largest_loss, flaw, worst_text = 0, Fraction(0), "", ""
     for items, top in _PROBLEMS:
         goal = StudyGoal(items=0 if protocol.unlisted else items, top=top, epsilon=epsilon)
         protocol.check(goal)
         people, crowds = list_small_holdings(items) if items <= _MAX_ENUMERATED_ITEMS else [], _Crowd(items, seed)
         for answers, hear in _list_answer_functions(crowds, seed):
-            talked, talk_flaw = _hold_conversation(protocol, goal, answers, hear)
-            conversation_count += 1
-            spent_epsilon = compute_guarantee(list(talked.asks)).epsilon
-            if spent_epsilon > largest_loss:
-                largest_loss, worst_text = spent_epsilon, str(talked)
+            talked, flaw = _hold_conversation(protocol, goal, answers, hear)
             for ask in talked.asks if people else ():
                 if str(ask.form) not in cases and countable(ask.oracle):
                     cases[str(ask.form)] = case_of(ask, people, epsilon)
-            flaw = flaw or talk_flaw or _find_overspend(talked, epsilon) or _find_difference(protocol, talked, hear)
+            flaw = flaw or _find_overspend(talked, epsilon) or _find_difference(protocol, talked, hear)
+            spent_epsilon = float(compute_guarantee(list(talked.asks)).epsilon)
+            attack.add("anyone's basket, or another instead", talked, spent_epsilon, breach=flaw)
             if flaw:
-                worst_text = str(talked)
                 break
     return (
-        Attempt(
-            means="coupled",
-            stands=not flaw,
-            loss=float(largest_loss),
-            tried=f"{conversation_count} conversations, {len(cases)} different questions",
-            engine=DEVICE_NAME,
-            pairs=conversation_count,
-            paths=("conversations with a made-up crowd",),
-            question=worst_text,
-            pair="anyone's basket, or another instead",
-            why=flaw,
-            seconds=perf_counter() - start_time,
-        ),
+        attack.attempt(f"{attack.pairs} conversations, {len(cases)} different questions"),
         list(cases.values()),
     )
 

@@ -22,10 +22,12 @@ from ..publish import Case, Question, build_cases
 
 Basket: TypeAlias = tuple[int, ...]
 Database: TypeAlias = tuple[tuple[Basket, int], ...]
-# The rows of all other people, and the possible baskets of the person who differs.
+# The basket of the differing person, and the replaced basket; None where the person is added.
+Change: TypeAlias = tuple[Basket, Basket | None]
+# The rows of all further people, and the possible baskets of the differing person.
 PlannedRows: TypeAlias = tuple[Database, list[Basket]]
 
-# By the number of items: all databases with fewer other people than this are enumerated.
+# By the number of items: all databases with fewer further people than this are enumerated.
 _ENUMERATED_PEOPLE = {1: 4, 2: 3, 3: 2}
 _CROWD_SIZE = 300
 # Random databases per question; more: a longer audit.
@@ -42,7 +44,7 @@ RELATIONS: dict[Relation, Neighbours] = {"add-remove": Neighbours.ADD_REMOVE, "r
 class NeighbourPair:
     """Two data sets that differ in one person: a person with the basket `more`, absent or with `instead` before.
 
-    `rows` are the baskets of all other people, each with its number of people.
+    `rows` are the baskets of all further people, each with its number of people.
     """
 
     rows: Database
@@ -51,7 +53,7 @@ class NeighbourPair:
 
     @property
     def databases(self) -> tuple[Database, Database]:
-        """Both data sets. The person who differs comes first: no result may depend on the order of people."""
+        """Both data sets. The differing person comes first: no result may depend on the order of people."""
         first_database = self.rows if self.instead is None else ((self.instead, 1), *self.rows)
         return first_database, ((self.more, 1), *self.rows)
 
@@ -204,6 +206,8 @@ def list_questions(mechanism: Mechanism, budget: Budget) -> list[AuditQuestion]:
             (1, {"itemsets": [[0]], "people": 5}),
             (3, {"itemsets": [[0], [1, 2], [0, 1, 2]]}),
             (8, {"itemsets": [[item] for item in range(8)]}),
+            # Baskets of forty items: an exception for long baskets shows on a question of many items alone.
+            (_CROWDED_ITEMS, {"itemsets": [[0], list(range(12))]}),
         ]
     questions = [AuditQuestion(items=items, words=words) for items, words in forms]
     # People with several baskets: of the questions over as many items one with a cap that is given, and one with a
@@ -211,7 +215,7 @@ def list_questions(mechanism: Mechanism, budget: Budget) -> list[AuditQuestion]:
     three_item_forms = [words for items, words in forms if items == 3]
     capped_forms = [{**words, "max_baskets": 2} for words in three_item_forms[:1]] + three_item_forms[1:2]
     questions += [AuditQuestion(items=3, words=words, several=True) for words in capped_forms]
-    # Items that stand above others: across levels, and in several baskets; and what they are on a level.
+    # A hierarchy of items: patterns across levels, in several baskets, and on one level.
     questions += [AuditQuestion(items=4, words={**words, "hierarchy": _HIERARCHY}) for words in three_item_forms[:1]]
     questions += [
         AuditQuestion(items=4, words={**words, "hierarchy": _HIERARCHY}, several=True)
@@ -224,10 +228,10 @@ def list_questions(mechanism: Mechanism, budget: Budget) -> list[AuditQuestion]:
         unlisted_forms = [words for items, words in forms if items == 3 and "itemsets" not in words]
         questions += [AuditQuestion(items=3, words=words, listed=False) for words in unlisted_forms]
         questions += [AuditQuestion(items=3, words=words, listed=False, several=True) for words in unlisted_forms[:1]]
-        # More items than a basket may bring in where they are found, so that baskets are cut there.
+        # More items than a basket may contribute to a selection, so that baskets are cut.
         single_item_forms = [{**words, "lengths": 1} for words in unlisted_forms[:1]]
         questions += [AuditQuestion(items=12, words=words, listed=False, backwards=True) for words in single_item_forms]
-        # A few items, so that their order as text is that of the numbers.
+        # A few items, so that the order of the texts is the order of the numbers.
         questions += [AuditQuestion(items=4, words=words, listed=False, mixed=True) for words in unlisted_forms[:1]]
     sizes = [question.items for question in questions]
     return [
@@ -279,7 +283,7 @@ def list_planned_cases(items: int, marks: Sequence[int]) -> list[PlannedRows]:
     last_item = (items - 1,)
     other_items = all_items[1:]
     cases: list[PlannedRows] = [
-        ((), [(), (0,), last_item, all_items]),  # no other people
+        ((), [(), (0,), last_item, all_items]),  # nobody else
         (
             (((0,), _CROWD_SIZE),),
             [last_item, other_items, all_items],

@@ -1,29 +1,24 @@
-"""The audit of `release_relations`, which is no mechanism of the registry and so has an audit of its own.
+"""The questions of the audit of `release_relations`, which is no mechanism of the registry.
 
-It is the coupled audit. Neighbours are people with ordered items: the reverse order makes a different person.
+Neighbours are people with ordered items: the reverse order makes a different person.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from time import perf_counter
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
 from ..baskets import Baskets, Pairs, Sequences, Vocabulary, starts
+from ..curator import Mechanism
 from ..exact import How
-from ..privacy import Budget, Meter, Neighbours
-from ..privacy.sampling import SimulationSource
-from ..publish import RELATIONS_NAME, RelationCase, RelationQuestion, Release, build_relation_case, run_relations
-from ._coupled import check_run, compare_results, compute_loss, list_released_values
-from ._engines import ENGINE_NAME, Engines
-from ._neighbours import Database, NeighbourPair, list_pairs, list_planned_cases
-from ._steps import Differs
-from ._tape import MOODS, Recorder, Replayer, Unlikely
-from ._verdict import Attempt, Verdict
+from ..privacy import Budget, Neighbours
+from ..publish import RELATIONS_NAME, RelationCase, RelationQuestion, build_relation_case
+from ._neighbours import Change, Database, NeighbourPair, list_pairs, list_planned_cases
 
 # (items, keywords of the question): relations among all and some of the items, with private and public people.
 _QUESTIONS: tuple[tuple[int, dict[str, Any]], ...] = (
@@ -31,90 +26,79 @@ _QUESTIONS: tuple[tuple[int, dict[str, Any]], ...] = (
     (4, {"top": 3, "among": 3}),
     (5, {"top": 4, "among": 5, "people": 40}),
 )
+# Sizes of questions for made-up answers. 30 items have 870 ordered pairs, more than any top of the audit.
+_ITEMS, _TOPS = (2, 4, 8, 30), (1, 2, 6, 25)
 
 
-def audit_relations(budget: Budget, neighbours: Neighbours, seed: int) -> Verdict:
-    """Return the verdict over every kind of relation, question and pair of neighbours, up to the first breach."""
-    return Verdict(
-        name=RELATIONS_NAME,
-        settings=(),
-        neighbours=neighbours,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        attempts=(_audit_coupled(budget, neighbours, seed),),
-        seed=seed,
-    )
+@dataclass(frozen=True, kw_only=True)
+class RelationAuditQuestion:
+    """A question about one kind of relations, over items that are numbered from 0."""
 
+    items: int
+    kind: How
+    words: dict[str, Any] = field(hash=False)
 
-def _audit_coupled(budget: Budget, neighbours: Neighbours, seed: int) -> Attempt:
-    start_time, pair_count, step_count, largest_loss = perf_counter(), 0, 0, (0.0, "", "")
-    source, generator, engines = SimulationSource(seed), np.random.default_rng(seed), Engines()
-    broken: dict[str, Any] = {}
-    for relation_kind, items, words in (
-        (relation_kind, *question) for relation_kind in get_args(How) for question in _QUESTIONS
-    ):
-        question_text = (
-            f"{relation_kind}, {', '.join(f'{name}={value}' for name, value in words.items())} over {items} items"
+    def case(self, _: object, budget: Budget, neighbours: Neighbours, database: Database) -> RelationCase:
+        """Return the case of this question about a database; a refused question raises its error."""
+        # Where a person is replaced, the number of people is public by itself.
+        people = None if neighbours is Neighbours.REPLACE else self.words.get("people")
+        question = RelationQuestion(
+            **{**self.words, "people": people},
+            how=self.kind,
+            items=self.items,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            neighbours=neighbours,
         )
-        for pair in _list_ordered_pairs(items, neighbours):
-            cases = [
-                _build_case(database, items, relation_kind, words, budget, neighbours) for database in pair.databases
-            ]
-            recorder, replayer = Recorder(budget, neighbours, source), Replayer(budget, neighbours, source)
-            recorder.record(MOODS[pair_count % len(MOODS)], generator, [])
-            try:
-                values = _run_to_values(cases[0], recorder, engines)
-                replayer.replay(recorder.tape, generator, [])
-                second_values = _run_to_values(cases[1], replayer, engines)
-                replayer.check_ended()
-                compare_results(values, second_values)
-            except Unlikely:
-                continue
-            except Differs as difference:
-                broken = {"pair": str(pair), "question": question_text, "why": str(difference)}
-            pair_count, step_count = pair_count + 1, step_count + len(recorder.tape)
-            if broken:
-                break
-            largest_loss = max(largest_loss, (compute_loss(replayer), str(pair), question_text))
-        if broken:
-            break
-    worst_case = broken or {"pair": largest_loss[1], "question": largest_loss[2]}
-    return Attempt(
-        stands=not broken,
-        loss=largest_loss[0],
-        means="coupled",
-        tried=f"{pair_count:,} pairs of neighbours, {step_count:,} steps",
-        engine=ENGINE_NAME,
-        pairs=pair_count,
-        paths=("made-up people with an order in memory",),
-        seconds=perf_counter() - start_time,
-        **worst_case,
-    )
+        return build_relation_case(question, build_ordered_people(database, self.items))
+
+    def list_pairs(self, neighbours: Neighbours) -> Iterator[NeighbourPair]:
+        """Yield the planned pairs of neighbours, with both orders of the differing basket."""
+        return _list_ordered_pairs(self.items, neighbours)
+
+    def __str__(self) -> str:
+        words_text = ", ".join(f"{name}={value}" for name, value in self.words.items())
+        return f"{self.kind}, {words_text} over {self.items} items"
+
+
+@dataclass(frozen=True)
+class Relations:
+    """The claim of `release_relations`, in the place of a mechanism."""
+
+    name: str = RELATIONS_NAME
+
+    def list_questions(self) -> list[RelationAuditQuestion]:
+        """Return every kind of relation with every question."""
+        return [
+            RelationAuditQuestion(items=items, kind=kind, words=words)
+            for kind in get_args(How)
+            for items, words in _QUESTIONS
+        ]
+
+    def draw_question(self, generator: np.random.Generator) -> RelationAuditQuestion:
+        """Return a random question of any size; one with too few items is refused, and skipped."""
+        items, top = (int(generator.choice(sizes)) for sizes in (_ITEMS, _TOPS))
+        words = {"top": top, "among": int(generator.integers(2, items + 1))}
+        return RelationAuditQuestion(items=items, kind=str(generator.choice(get_args(How))), words=words)  # type: ignore[arg-type]
+
+    def list_trials(self, is_replace: bool) -> list[tuple[RelationAuditQuestion, list[Change]]]:
+        """Return a question of each kind, with the changes to one person: a relation, and its first item alone."""
+        changes: list[Change] = [((0, 1), (2,))] if is_replace else [((0, 1), None), ((0,), None)]
+        return [
+            (RelationAuditQuestion(items=3, kind=kind, words={"top": 2, "among": 2}), changes) for kind in get_args(How)
+        ]
+
+
+# Either kind of claimant of the attacks on a curator's release.
+AuditedMechanism: TypeAlias = Mechanism | Relations
 
 
 def _list_ordered_pairs(items: int, neighbours: Neighbours) -> Iterator[NeighbourPair]:
-    """Yield the planned pairs of neighbours, with both orders of the differing basket."""
     cases = [
         (rows, list(dict.fromkeys([basket for change in changes for basket in (change, change[::-1])])))
         for rows, changes in list_planned_cases(items, [1, 2])
     ]
     return list_pairs(cases, neighbours)
-
-
-def _build_case(
-    database: Database, items: int, relation_kind: How, words: dict[str, Any], budget: Budget, neighbours: Neighbours
-) -> RelationCase:
-    question = RelationQuestion(
-        how=relation_kind,
-        items=items,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        neighbours=neighbours,
-        top=words["top"],
-        among=words["among"],
-        people=None if neighbours is Neighbours.REPLACE else words.get("people"),
-    )
-    return build_relation_case(question, build_ordered_people(database, items))
 
 
 @lru_cache(maxsize=4096)
@@ -138,20 +122,3 @@ def build_ordered_people(database: Database, items: int) -> Baskets:
             join_codes([[right_item for _, right_item in row] for row in row_pairs]),
         ),
     )
-
-
-def _run_to_values(case: RelationCase, meter: Meter, engines: Engines) -> dict[str, Any]:
-    """Run a case and return all visible values of its release, by name."""
-
-    def run() -> Release:
-        return run_relations(case, meter, engines)
-
-    release, warning_texts = check_run(run, case.budget, meter)
-    relations = release.relations
-    if relations is None:
-        raise Differs("There are no relations.")
-    return {
-        **list_released_values(release),
-        "relations": repr(relations.to_arrow().to_pydict()),
-        "warnings": warning_texts,
-    }

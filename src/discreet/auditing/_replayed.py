@@ -7,30 +7,25 @@ A mechanism learns about the data through the answers of its meter alone, so run
 
 1. Draw a question and data sets: two neighbours, and unrelated ones.
 2. Run the mechanism on the first data set, with answers drawn from laws that span six orders of magnitude.
-3. Run it on each further data set with these answers. Each step, share, query, note and count must be equal. For the
+3. Run it on each further data set with equal answers. Each step, share, query, note and count must be equal. For the
    neighbours the exact answers are compared too, as in the coupled audit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
-from time import perf_counter
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..curator import Mechanism
-from ..errors import MisuseError
 from ..privacy import Budget, Neighbours
-from ..privacy.sampling import SimulationSource
-from ..publish import Case, build_meter
 from ..wording import number_of
-from ._coupled import compare_results, compute_loss, list_candidate_labels, run_to_values
-from ._engines import ENGINE_NAME, Engines
+from ._attack import Attack, PairTrial
+from ._engines import Engines
 from ._neighbours import AuditQuestion, Basket, Database, NeighbourPair
-from ._steps import Differs, Step
-from ._tape import Recorder, Replayer, Unlikely
+from ._relations import AuditedMechanism, RelationAuditQuestion, Relations
+from ._runs import Coupling, Script, run_to_values
 from ._verdict import Attempt
 
 # Questions of all sizes, so that each decision by public numbers takes each of its values.
@@ -38,104 +33,53 @@ _ITEMS = (1, 2, 3, 8, 30, 120)
 _TOPS = (1, 2, 6, 25, 80, 300)
 _COUNTS = (1, 20, 1_000, 50_000)
 _LENGTHS: tuple[Any, ...] = (None, 1, (1, 2), (2, 3), (1, 4), (5, 6))
-# A basket of twelve items has 4,095 subsets: enough to have some unlisted, and listed in no time.
+# A basket of twelve items has 4,095 subsets: enough to have some unlisted, and listed in no time. Named itemsets are
+# counted without a list of subsets, so there a basket may hold every item.
 _MAX_BASKET = 12
 _MAX_PEOPLE = 9
+# A decision by the exact number of people differs between the first data set, of fewer than _MAX_PEOPLE people, and one
+# of more people than its limit. The limits of the product that people are compared with are at most some hundreds;
+# larger: build time grows. The people hold _MAX_KINDS different baskets, so that listing their subsets takes no longer.
+_MANY_PEOPLE, _MAX_KINDS = 2_000, 28
 
 
-def replayed(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: int, *, scripts: int) -> Attempt:
+def replayed(
+    mechanism: AuditedMechanism, budget: Budget, neighbours: Neighbours, seed: int, *, scripts: int
+) -> Attempt:
     """Return the attempt that replays scripts of answers on different data, until a decision differs."""
-    start_time = perf_counter()
-    generator = np.random.default_rng(seed)
-    trial = _ReplayTrial(mechanism, budget, neighbours, SimulationSource(seed), generator)
-    broken: dict[str, Any] = {}
-    for _ in range(scripts):
-        question = _draw_question(mechanism, budget, generator)
-        pair, unrelated_databases = _draw_data(question.items, neighbours, generator)
-        try:
-            trial.run(question, pair, unrelated_databases)
-        except MisuseError:
-            continue  # a refused question is skipped
-        except Differs as difference:
-            broken = {"pair": trial.data, "question": str(question), "why": str(difference)}
-            break
-    worst_case = broken or {"pair": trial.worst[1], "question": trial.worst[2]}
-    step_sequences = len(trial.step_sequences)
-    return Attempt(
-        means="replayed",
-        stands=not broken,
-        loss=trial.worst[0],
-        tried=(
-            f"{number_of(trial.scripts, 'script')}, {number_of(step_sequences, 'sequence')} of steps, "
-            f"{number_of(trial.runs, 'run')}"
-            if trial.runs
-            else "nothing: every question was refused"
-        ),
-        engine=ENGINE_NAME if trial.runs else "",
-        pairs=trial.runs,
-        paths=("made-up answers",) if trial.runs else (),
-        seconds=perf_counter() - start_time,
-        **worst_case,
+    attack, coupling = Attack("replayed", paths=("made-up answers",)), Coupling(seed)
+    tried_scripts: list[Script] = []
+
+    def list_trials() -> Iterator[PairTrial]:
+        for _ in range(scripts):
+            question: Any = _draw_question(mechanism, budget, coupling.generator)
+            pair, unrelated_databases = _draw_data(question, neighbours, coupling.generator)
+            first_database, second_database = pair.databases
+            resolve = partial(question.case, mechanism, budget, neighbours)
+            script = Script(coupling, resolve, partial(run_to_values, engine=Engines()), "wide", first_database)
+            tried_scripts.append(script)
+            yield PairTrial(pair=pair, question=question, compare=partial(script.compare, second_database))
+            for database in unrelated_databases:
+                pair_text = f"{_describe_database(first_database)}; or {_describe_database(database)}"
+                compare = partial(script.compare, database, is_unrelated=True)
+                yield PairTrial(pair=pair_text, question=question, compare=compare)
+
+    attack.try_pairs(list_trials())
+    # A script is recorded on its first use; a refused question has no recording.
+    recordings = [script.recording for script in tried_scripts if "recording" in vars(script)]
+    sequences = {tuple(step.purpose for step in recording.steps) for recording in recordings}
+    return attack.attempt(
+        f"{number_of(len(recordings), 'script')}, {number_of(len(sequences), 'sequence')} of steps, "
+        f"{number_of(attack.pairs, 'run')}"
     )
 
 
-class _ReplayTrial:
-    """The state of one replayed audit."""
-
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        budget: Budget,
-        neighbours: Neighbours,
-        source: SimulationSource,
-        generator: np.random.Generator,
-    ) -> None:
-        self.mechanism, self.budget, self.neighbours = mechanism, budget, neighbours
-        self.source, self.generator = source, generator
-        self.scripts = self.runs = 0
-        self.step_sequences: set[tuple[str, ...]] = set()
-        self.worst = (0.0, "", "")
-        self.data = ""
-
-    def run(self, question: AuditQuestion, pair: NeighbourPair, unrelated_databases: list[Database]) -> None:
-        """Run the mechanism on all data sets with the answers of the first run; `Differs` states a difference."""
-        first_database, second_database = pair.databases
-        engines = Engines()
-        case = self._case(question, first_database)
-        recorder = build_meter(case, self.source, kind=Recorder)
-        recorder.record("wide", self.generator, list_candidate_labels(case))
-        self.scripts += 1
-        self.data = str(pair)
-        values = run_to_values(case, recorder, engines)
-        self.step_sequences.add(tuple(step.purpose for step in recorder.tape))
-        loss = self._replay(self._case(question, second_database), recorder.tape, values, engines, is_unrelated=False)
-        if loss is not None and loss >= self.worst[0]:
-            self.worst = loss, str(pair), str(question)
-        for database in unrelated_databases:
-            self.data = f"{_describe_database(first_database)}; or {_describe_database(database)}"
-            self._replay(self._case(question, database), recorder.tape, values, engines, is_unrelated=True)
-
-    def _replay(
-        self, case: Case, tape: list[Step], values: dict[str, Any], engines: Engines, *, is_unrelated: bool
-    ) -> float | None:
-        """Return the loss of two neighbours from their exact answers; None if the run cannot be compared."""
-        meter = build_meter(case, self.source, kind=Replayer)
-        meter.replay(tape, self.generator, list_candidate_labels(case), is_unrelated=is_unrelated)
-        try:
-            second_values = run_to_values(case, meter, engines)
-        except Unlikely:
-            return None
-        self.runs += 1
-        meter.check_ended()
-        compare_results(values, second_values)
-        return compute_loss(meter)
-
-    def _case(self, question: AuditQuestion, database: Database) -> Case:
-        return question.case(self.mechanism, self.budget, self.neighbours, database)
-
-
-def _draw_question(mechanism: Mechanism, budget: Budget, generator: np.random.Generator) -> AuditQuestion:
+def _draw_question(
+    mechanism: AuditedMechanism, budget: Budget, generator: np.random.Generator
+) -> AuditQuestion | RelationAuditQuestion:
     """Return a random question that a mechanism answers, of any size."""
+    if isinstance(mechanism, Relations):
+        return mechanism.draw_question(generator)
 
     def draw_value(values: tuple[Any, ...]) -> Any:
         return values[int(generator.integers(len(values)))]
@@ -156,31 +100,34 @@ def _draw_question(mechanism: Mechanism, budget: Budget, generator: np.random.Ge
 
 
 def _draw_data(
-    items: int, neighbours: Neighbours, generator: np.random.Generator
+    question: AuditQuestion | RelationAuditQuestion, neighbours: Neighbours, generator: np.random.Generator
 ) -> tuple[NeighbourPair, list[Database]]:
     """Return two neighbours and unrelated data sets; if a person is replaced, all have equally many people."""
+    items = question.items
+    max_basket = items if "itemsets" in question.words else _MAX_BASKET
 
     def basket() -> Basket:
         basket_items = np.flatnonzero(generator.random(items) < generator.choice([0.1, 0.5, 1.0]))
-        return tuple(generator.permutation(basket_items)[:_MAX_BASKET].tolist()) if len(basket_items) else ()
+        return tuple(sorted(generator.permutation(basket_items)[:max_basket].tolist()))
 
     def rows(people: int) -> Database:
-        return tuple((tuple(sorted(basket())), 1) for _ in range(people))
+        kinds = min(people, _MAX_KINDS)
+        return tuple((basket(), people // kinds + (place < people % kinds)) for place in range(kinds))
 
     is_replace = neighbours is Neighbours.REPLACE
     people = int(generator.integers(0, _MAX_PEOPLE))
-    pair = NeighbourPair(
-        rows=rows(people), more=tuple(sorted(basket())), instead=tuple(sorted(basket())) if is_replace else None
-    )
-    # Unrelated data: no people or empty baskets; full baskets; many people.
-    large_count = people + 1 if is_replace else 3 * _MAX_PEOPLE + 1
-    empty_baskets: Database = (((), people + 1),) if is_replace else ()
-    full_baskets: Database = ((tuple(range(min(items, _MAX_BASKET))), people + 1 if is_replace else people + 2),)
-    return pair, [empty_baskets, full_baskets, rows(large_count)]
+    pair = NeighbourPair(rows=rows(people), more=basket(), instead=basket() if is_replace else None)
+    total = people + 1  # with the differing person
+    full_basket = tuple(range(min(items, max_basket)))
+    if is_replace:
+        return pair, [(((), total),), ((full_basket, total),), rows(total)]
+    # A number between the two ends too: some decisions hold for a range of numbers alone.
+    medium_count = int(10 ** generator.uniform(1, np.log10(_MANY_PEOPLE)))
+    return pair, [(), ((full_basket, people + 2),), rows(medium_count), rows(_MANY_PEOPLE)]
 
 
 def _describe_database(database: Database) -> str:
     """Return a data set in words."""
-    people: Iterator[Basket] = chain.from_iterable([basket] * times for basket, times in database)
-    sizes = sorted(len(basket) for basket in people)
-    return f"{len(sizes)} people with baskets of {sizes[0]} to {sizes[-1]} items" if sizes else "nobody"
+    sizes = sorted(len(basket) for basket, _ in database)
+    people = sum(times for _, times in database)
+    return f"{people:,} people with baskets of {sizes[0]} to {sizes[-1]} items" if sizes else "nobody"

@@ -1,13 +1,14 @@
-"""Recording every step of a run, and replaying the released values to a run on other data.
+"""Recording every step of a run, and replaying the released values to a run on different data.
 
 A mechanism learns about the data through its meter alone. So two runs are made: a `Recorder` stores each step with its
-exact answer and its released values, and a `Replayer` releases these values to the mechanism on a neighbour's data and
-compares. The rules of the comparison are in `steps`.
+exact answer and its released values, and a `Replayer` releases the same values to the mechanism on a neighbour's data
+and compares. The rules of the comparison are in `steps`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias, cast
 
@@ -81,22 +82,35 @@ class RecordingEngine(Engine):
         return self.engine.above(bound, least, longest, limit)
 
 
+@dataclass(frozen=True, eq=False)
+class NoiseDraw:
+    """The drawn noise of one step, and its stated law: a scale (None for Gaussian noise) and a variance."""
+
+    purpose: str
+    scale: Fraction | None
+    variance: Fraction
+    values: I64
+
+
 class Recorder(Meter):
     """A meter that records its queries and its released values.
 
     In a fair mood its answers follow the law of the noise. But all whole numbers are possible values of a noisy count,
-    and all candidates can be selected, so other moods answer close to the exact answer, or anything: the claim is about
-    every possible answer, and answers under the large noise of small data are seldom near a decision.
+    and all candidates can be selected, so further moods answer close to the exact answer, or anything: the claim is
+    about every possible answer, and answers under the large noise of small data are seldom near a decision.
     """
 
     tape: list[Step]
     mood: Mood
     generator: np.random.Generator
     labels: Sequence[Item]
+    # The noise that the samplers drew, in any mood.
+    draws: list[NoiseDraw]
 
     def record(self, mood: Mood, generator: np.random.Generator, labels: Sequence[Item]) -> None:
         """Begin an empty tape. Itemsets are named by labels of items, as codes may differ between runs."""
         self.tape, self.mood, self.generator, self.labels = [], mood, generator, labels
+        self.draws = []
 
     def count(self, purpose: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
         """Return noisy counts of the mood, and record the step."""
@@ -105,6 +119,7 @@ class Recorder(Meter):
             purpose, SealedEngine(recorded_engine, engine.items, max_baskets=engine.max_baskets), query, share
         )
         values = noisy.values
+        self.draws.append(NoiseDraw(purpose, noisy.scale, noisy.variance, values - recorded_engine.last))
         if self.mood == "close":
             values = recorded_engine.last + self.generator.integers(-1, 2, len(values))
         elif self.mood == "any":
@@ -168,6 +183,7 @@ class Recorder(Meter):
     ) -> tuple[NDArray[np.bool_], Noisy, int]:
         """Return found itemsets of the mood, and record the step."""
         is_kept, noisy, threshold = super()._find(purpose, counts, max_itemsets, share, itemsets)
+        self.draws.append(NoiseDraw(purpose, noisy.scale, noisy.variance, noisy.values - counts))
         if self.mood != "fair":
             is_kept = self.generator.random(len(counts)) < _FIND_PROBABILITY
             high_values = threshold + self.generator.integers(0, 5, len(counts))
@@ -189,7 +205,7 @@ class Recorder(Meter):
         return is_kept, noisy, threshold
 
     def _name_things(self, itemsets: Itemsets) -> list[Name]:
-        """Return the names by which things are followed from one run to the other."""
+        """Return the names by which itemsets are followed from run to run."""
         return [tuple(self.labels[code] for code in itemset) for itemset in itemsets.tuples()]
 
     def secret(self) -> int:
@@ -206,7 +222,7 @@ class Recorder(Meter):
 
 
 class Replayer(Recorder):
-    """A meter that repeats the released values of an earlier run on other data, and compares each step."""
+    """A meter that repeats the released values of an earlier run on different data, and compares each step."""
 
     def replay(
         self,

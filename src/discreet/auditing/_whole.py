@@ -9,27 +9,24 @@ meter.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..baskets import AnyBaskets, Baskets, Item, read, require_local_baskets
 from ..curator import Mechanism
-from ..errors import MisuseError
 from ..exact import LocalEngine
 from ..privacy import Budget, Neighbours
-from ..privacy.sampling import SimulationSource
-from ..publish import Case, Question, Release, build_cases, build_meter
-from ._coupled import compare_results, compute_loss, list_candidate_labels, list_released_values, run_checked
-from ._engines import ENGINE_NAME
-from ._steps import Differs, Step
-from ._tape import MOODS, Recorder, Replayer, Unlikely
+from ..publish import Case, Question, Release, build_cases
+from ._attack import Attack, PairTrial
+from ._runs import AuditedCase, Coupling, Values, list_released_values, run_checked
+from ._steps import Differs
+from ._tape import MOODS, Mood, Recorder
 from ._verdict import Attempt
 
 Basket: TypeAlias = tuple[Item, ...]
@@ -43,7 +40,7 @@ SEGMENTS = ("north", "south")
 
 @dataclass(frozen=True, kw_only=True)
 class Shop:
-    """The rows of all other people, the public list of items, and the possible baskets of the person who differs."""
+    """The rows of all further people, the public list of items, and the possible baskets of the differing person."""
 
     items: tuple[Item, ...]
     others: tuple[tuple[Basket, int], ...]
@@ -51,7 +48,7 @@ class Shop:
 
 
 # Names, one with separators and quotes of CSV; and numbers, where one name makes a reader take all items for names. One
-# item of each list occurs with the person who differs alone.
+# item of each list occurs with the differing person alone.
 SHOPS = (
     Shop(
         items=("bread", 'milk, "whole"', "rice", "salt", "tea"),
@@ -68,7 +65,7 @@ SHOPS = (
 
 @dataclass(frozen=True, kw_only=True)
 class FileCase:
-    """One question about a file, by segment or not, and the person who differs."""
+    """One question about a file, by segment or not, and the differing person."""
 
     shop: Shop
     words: Mapping[str, Any] = field(hash=False)
@@ -100,7 +97,7 @@ class FileCase:
         return f"read from .{self.reader}", scope_text, *(f"saved as .{suffix}" for suffix in SUFFIXES)
 
     def list_people(self, neighbours: Neighbours) -> tuple[PeopleRows, PeopleRows]:
-        """Return the people of both files. The person who differs comes first."""
+        """Return the people of both files. The differing person comes first."""
         other_rows = [(basket, SEGMENTS[place % 2]) for basket, times in self.shop.others for place in range(times)]
         before = [(self.shop.others[1][0], self.segment)] if neighbours is Neighbours.REPLACE else []
         return [*before, *other_rows], [(self.changed_basket, self.segment), *other_rows]
@@ -108,44 +105,21 @@ class FileCase:
 
 def whole(mechanism: Mechanism, budget: Budget, neighbours: Neighbours, seed: int) -> Attempt:
     """Return the attempt on every case, from file to file, until one breaks the claim."""
-    start_time = perf_counter()
-    source, generator = SimulationSource(seed), np.random.default_rng(seed)
-    pair_count, step_count, loss, worst_case, flaw = 0, 0, 0.0, ("", ""), ""
-    paths: dict[str, None] = {}
+    attack, coupling = Attack("whole", paths=()), Coupling(seed)
     with TemporaryDirectory() as folder:
-        run = _Run(Path(folder), mechanism, budget, neighbours, source, generator)
-        for place, case in enumerate(_cases(mechanism, budget, neighbours)):
-            try:
-                total, case_steps = run.compare(case, place)
-            except (MisuseError, Unlikely):
-                continue  # a refused question is skipped; in the event of a delta no comparison is possible
-            except Differs as difference:
-                paths |= dict.fromkeys(case.paths)
-                pair_count, flaw, worst_case = (
-                    pair_count + 1,
-                    str(difference),
-                    (case.describe_pair(neighbours), str(case)),
-                )
-                break
-            paths |= dict.fromkeys(case.paths)
-            pair_count, step_count = pair_count + 1, step_count + case_steps
-            if total >= loss:
-                loss, worst_case = total, (case.describe_pair(neighbours), str(case))
-    return Attempt(
-        means="whole",
-        stands=not flaw,
-        loss=loss,
-        tried=f"{pair_count:,} pairs of files, {step_count:,} steps"
-        if pair_count
-        else "nothing: every question was refused",
-        engine=ENGINE_NAME if pair_count else "",
-        paths=tuple(sorted(paths, key=lambda path: ("read" not in path, "saved" in path))),
-        pairs=pair_count,
-        pair=worst_case[0],
-        question=worst_case[1],
-        why=flaw,
-        seconds=perf_counter() - start_time,
-    )
+        run = _Run(Path(folder), mechanism, budget, neighbours, coupling)
+        attack.try_pairs(
+            PairTrial(
+                pair=case.describe_pair(neighbours),
+                question=case,
+                compare=partial(run.compare, case, MOODS[place % len(MOODS)]),
+                paths=case.paths,
+            )
+            for place, case in enumerate(_cases(mechanism, budget, neighbours))
+        )
+    # The ways of input come first, then the people, then the files.
+    attack.paths = dict.fromkeys(sorted(attack.paths, key=lambda path: ("read" not in path, "saved" in path)))
+    return attack.attempt(f"{attack.pairs:,} pairs of files, {coupling.steps:,} steps")
 
 
 @dataclass
@@ -156,34 +130,24 @@ class _Run:
     mechanism: Mechanism
     budget: Budget
     neighbours: Neighbours
-    source: SimulationSource
-    generator: np.random.Generator
+    coupling: Coupling
 
-    def compare(self, case: FileCase, place: int) -> tuple[float, int]:
-        """Return the loss of a case, in epsilon, and its number of steps; `Differs` states a fault."""
+    def compare(self, case: FileCase, mood: Mood) -> float:
+        """Return the loss of a case, in epsilon; `Differs` states a fault."""
         cases, other_cases = (self._cases(case, people) for people in case.list_people(self.neighbours))
         if list(cases) != list(other_cases):
             raise Differs(
                 f"There are releases of {list(cases)!r} for the one, and of {list(other_cases)!r} for the other."
             )
-        total, step_count = 0.0, 0
-        for segment, resolved in cases.items():
-            recorder = build_meter(resolved, self.source, kind=Recorder)
-            recorder.record(MOODS[place % len(MOODS)], self.generator, list_candidate_labels(resolved))
+        largest_loss = 0.0
+        for segment, first_case in cases.items():
             # A segment without the person has equal data on both sides, so its files would be equal in any case.
-            is_saved = not _has_same_data(resolved.baskets, other_cases[segment].baskets)
-            values = self._run_and_save(resolved, recorder, is_saved)
-            replayer = build_meter(resolved, self.source, kind=Replayer)
-            tape: Sequence[Step] = recorder.tape
-            replayer.replay(tape, self.generator, list_candidate_labels(other_cases[segment]))
-            second_values = self._run_and_save(other_cases[segment], replayer, is_saved)
-            replayer.check_ended()
-            compare_results(values, second_values)
-            total, step_count = (
-                max(total, compute_loss(replayer)),
-                step_count + len(tape),
-            )  # a person is in one segment: parallel composition
-        return total, step_count
+            is_saved = not _has_same_data(first_case.baskets, other_cases[segment].baskets)
+            run = partial(self._run_and_save, is_saved=is_saved)
+            recording = self.coupling.record(first_case, mood, run)
+            # A person is in one segment, so the losses of segments do not add up: parallel composition.
+            largest_loss = max(largest_loss, self.coupling.replay(other_cases[segment], recording, run))
+        return largest_loss
 
     def _cases(self, case: FileCase, people: PeopleRows) -> dict[Item, Case]:
         in_column = case.by and case.reader != "dat"
@@ -202,7 +166,7 @@ class _Run:
             question, write_and_read(case.reader, tuple(people), case.by), segment_of=segment_of, trying=True
         )
 
-    def _run_and_save(self, case: Case, meter: Recorder, is_saved: bool) -> dict[str, Any]:
+    def _run_and_save(self, case: AuditedCase, meter: Recorder, *, is_saved: bool) -> Values:
         """Run a case on the engine of a release, save it in every format, and return all visible values."""
         release, warning_texts = run_checked(case, meter, LocalEngine)
         return {
