@@ -324,7 +324,7 @@ def test_an_oracle_whose_devices_are_not_known():
     with pytest.raises(MisuseError) as caught:
         audit(UnknownOracle)
     assert str(caught.value) == (
-        "What a device of other does is not known: declare answer and loss in the class Other."
+        "What a device of other does is not known: declare answer and loss in the class UnknownOracle."
     )
 
 
