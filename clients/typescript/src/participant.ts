@@ -85,6 +85,7 @@ export class Participant {
     own: OwnThings = {},
   ): Promise<Standing> {
     return this.memory.held(async (known) => {
+      this.checkKey(known);
       if (known.report !== undefined) return this.sent(known);
       // Before anything is asked for: who has enrolled and then is silent could be told apart.
       const held = deviceData(basket, own);
@@ -148,11 +149,17 @@ export class Participant {
     return mine;
   }
 
-  private async joined(known: Known): Promise<StudyText> {
-    const pinned = known.key ?? this.options.key;
-    if (this.options.key !== undefined && pinned !== this.options.key) {
+  /** Refuse another key than the one of the memory, before a stored report and its token are sent. */
+  private checkKey(known: Known): void {
+    const given = this.options.key;
+    if (given !== undefined && (known.key ?? given) !== given) {
       throw new Refused("This device knows the study under another key than it was given now.");
     }
+  }
+
+  private async joined(known: Known): Promise<StudyText> {
+    this.checkKey(known);
+    const pinned = known.key ?? this.options.key;
     const study = await studyOf(await this.got(""), this.name, { ...this.options, key: pinned });
     if ((known.study ?? study.text) !== study.text) {
       throw new Refused("The study says something else than it did when this device joined it.");

@@ -453,6 +453,14 @@ test("what changes between rounds is refused", async () => {
   await assert.rejects(participant(service, { key: FOREIGN }).takePart([1]), /under another key than it was given now/);
 });
 
+test("a stored report goes to no service with another key", async () => {
+  const service = new Service();
+  await participant(service).takePart([1]);
+  const sent = service.bodies.length;
+  await assert.rejects(participant(service, { key: FOREIGN }).takePart([1]), /under another key than it was given now/);
+  assert.equal(service.bodies.length, sent);
+});
+
 test("a round that overlaps one of before is refused", async () => {
   const service = new Service();
   const overlap = CASES.find((one) => one.what === "rounds that overlap").questions.questions[1];

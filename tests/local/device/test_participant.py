@@ -231,6 +231,20 @@ def test_a_study_or_a_key_that_changes_is_refused(tmp_path):
         device(tmp_path / "b", service, key=SIGNER.key).take_part([1])
 
 
+def test_a_stored_report_goes_to_no_service_with_another_key(tmp_path):
+    service = FakeService(make_question(0, HALF, 0))
+    assert device(tmp_path, service).take_part([1]) == "counted"
+    path = next(path for path in tmp_path.rglob("*") if path.is_file() and b'"outcome"' in path.read_bytes())
+    memory = json.loads(path.read_text())
+    # As if the answer had not come: the report would be sent again.
+    path.write_text(json.dumps({name: value for name, value in memory.items() if name != "outcome"}))
+    foreign_service = FakeService()
+    with pytest.raises(ValueError, match="under another key than it was given now"):
+        device(tmp_path, foreign_service, key=Signer(bytes(32)).key).take_part([1])
+    assert (foreign_service.seen, foreign_service.bodies) == ([], [])
+    assert device(tmp_path, service, key=SIGNER.key).take_part([1]) in ("counted", "already-counted")
+
+
 def test_without_a_token_it_asks_for_one_and_keeps_it(tmp_path):
     service = FakeService(make_question(0, HALF, 0))
     assert device(tmp_path, service).take_part([1]) == "counted"

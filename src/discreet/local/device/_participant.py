@@ -106,6 +106,8 @@ class Participant:
         or that the answer is not one of a service of studies; the next call sends equal bytes again.
         """
         with self.memory.lock() as memory:
+            # Before any request: a stored report and its token go to no service with a different key.
+            self._check_key(memory)
             if "report" not in memory:
                 # Before any request: a device that enrolled and then sent no report would reveal the refusal.
                 device_data = DeviceData.of(basket, texts, given, after)
@@ -165,11 +167,14 @@ class Participant:
                 return question
         return "not-asked" if state in _FINAL_STATES else "waiting"
 
+    def _check_key(self, memory: dict[str, Any]) -> None:
+        """Check that the given key is the key of the memory, if there are both."""
+        if self.key is not None and memory.get("key", self.key) != self.key:
+            raise ValueError("This device knows the study under another key than it was given now.")
+
     def _fetch_study(self, memory: dict[str, Any]) -> StudyText:
         """Return the study, checked; its text and key are remembered from the first time on."""
         pinned_key = memory.get("key", self.key)
-        if self.key is not None and pinned_key != self.key:
-            raise ValueError("This device knows the study under another key than it was given now.")
         study = parse_study(self._fetch(""), self.name, key=pinned_key, known=memory.get("study"), **self.limits)
         if "study" not in memory:
             memory |= {"study": study.text, "key": study.key}
