@@ -93,7 +93,7 @@ def test_no_pairs_of_neighbours(monkeypatch):
     monkeypatch.setattr(coupled, "generate_pairs", lambda *given: iter(()))
     assert coupled.coupled(Count(), UNIT_BUDGET, ADD_REMOVE, 1).outcome == "not tried"
     monkeypatch.setattr(relations, "_list_ordered_pairs", lambda *given: iter(()))
-    assert coupled.coupled(relations.Relations(), UNIT_BUDGET, ADD_REMOVE, 1).outcome == "not tried"
+    assert coupled.coupled(relations.RelationAudit(), UNIT_BUDGET, ADD_REMOVE, 1).outcome == "not tried"
 
 
 def test_no_questions_for_devices(monkeypatch):

@@ -43,7 +43,7 @@ def test_a_note_that_depends_on_the_data_is_found(monkeypatch):
         return replace(release, notes=(*release.notes, f"{len(job.baskets)} people"))
 
     monkeypatch.setattr(runs, "run_relations", peeking)
-    attempt = coupled(audited.Relations(), UNIT_BUDGET, ADD_REMOVE, 1)
+    attempt = coupled(audited.RelationAudit(), UNIT_BUDGET, ADD_REMOVE, 1)
     assert attempt.outcome == "broken"
     assert "notes" in attempt.why
 
@@ -58,7 +58,7 @@ def test_pairs_of_items_that_were_not_released_are_found(monkeypatch):
         return right(job, best_items.astype(released_items.dtype))
 
     monkeypatch.setattr(RelationCase, "pair_baskets", exact)
-    assert coupled(audited.Relations(), UNIT_BUDGET, ADD_REMOVE, 1).outcome == "broken"
+    assert coupled(audited.RelationAudit(), UNIT_BUDGET, ADD_REMOVE, 1).outcome == "broken"
 
 
 def test_counting_a_person_twice_is_found(monkeypatch):
@@ -68,7 +68,7 @@ def test_counting_a_person_twice_is_found(monkeypatch):
         return right(job, meter, lambda baskets: Twice(engine(baskets)))
 
     monkeypatch.setattr(runs, "run_relations", doubled)
-    assert coupled(audited.Relations(), UNIT_BUDGET, ADD_REMOVE, 1).outcome == "broken"
+    assert coupled(audited.RelationAudit(), UNIT_BUDGET, ADD_REMOVE, 1).outcome == "broken"
 
 
 @pytest.mark.parametrize("limit", [40, 300, 700])
@@ -80,7 +80,7 @@ def test_a_decision_by_the_exact_number_of_people_is_found(limit, monkeypatch):
         return replace(release, notes=(*release.notes, "a large shop")) if len(job.baskets) > limit else release
 
     monkeypatch.setattr(runs, "run_relations", deciding)
-    assert replayed(audited.Relations(), UNIT_BUDGET, ADD_REMOVE, 1, scripts=20).outcome == "broken"
+    assert replayed(audited.RelationAudit(), UNIT_BUDGET, ADD_REMOVE, 1, scripts=20).outcome == "broken"
 
 
 @pytest.mark.statistical
@@ -90,7 +90,7 @@ def test_half_the_noise_is_found(monkeypatch):
     monkeypatch.setattr(
         _meter, "discrete_laplace", lambda source, scale, count: draw(source, Fraction(scale) / 2, count)
     )
-    attempt = statistical(audited.Relations(), UNIT_BUDGET, ADD_REMOVE, 400, 1)
+    attempt = statistical(audited.RelationAudit(), UNIT_BUDGET, ADD_REMOVE, 400, 1)
     assert attempt.outcome == "broken"
     assert "its stated law allows" in attempt.why
 

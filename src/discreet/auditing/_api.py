@@ -18,7 +18,7 @@ from ..wording import hint_keywords
 from . import _local as local, _local_talk as local_talk
 from ._coupled import coupled
 from ._exact import exact
-from ._relations import Relations
+from ._relations import RelationAudit
 from ._replayed import replayed
 from ._statistical import statistical
 from ._verdict import Attempt, Verdict
@@ -81,11 +81,11 @@ def audit(
     ['exact', 'statistical']
     """
     relation = Neighbours.parse_typed(neighbours)
-    target = Relations() if mechanism == RELATIONS_NAME and not settings else _resolve_target(mechanism, settings)
+    target = RelationAudit() if mechanism == RELATIONS_NAME and not settings else _resolve_target(mechanism, settings)
     if not is_whole(seed) or seed < 0:
         raise MisuseError(f"A seed is a whole number, 0 or more; {seed!r} was given.")
     runs = parse_positive("runs", runs)
-    if not isinstance(target, Mechanism | Relations):
+    if not isinstance(target, Mechanism | RelationAudit):
         return _local(target, Budget.of(epsilon, 0 if delta is None else delta), runs, seed)
     if delta is None:
         delta = _DELTA if isinstance(target, Mechanism) and target.delta is True else 0

@@ -16,7 +16,7 @@ from ..privacy import Budget, Neighbours
 from ._attack import Attack, PairTrial
 from ._engines import Engines
 from ._neighbours import Database, generate_pairs, list_questions
-from ._relations import AuditedMechanism, RelationAuditQuestion, Relations
+from ._relations import AuditedMechanism, RelationAuditQuestion, RelationAudit
 from ._runs import Coupling, Script, run_to_values
 from ._tape import MOODS
 from ._verdict import Attempt
@@ -44,7 +44,7 @@ def _list_trials(
     """Yield each pair of each question; a refused question is left at its first refusal."""
     run = partial(run_to_values, engine=Engines())
     questions: list[Any] = (
-        [*mechanism.list_questions()] if isinstance(mechanism, Relations) else [*list_questions(mechanism, budget)]
+        [*mechanism.list_questions()] if isinstance(mechanism, RelationAudit) else [*list_questions(mechanism, budget)]
     )
     for question in questions:
         # Many pairs share a data set: each is resolved once, and recorded once, in the mood of its place.

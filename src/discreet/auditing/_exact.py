@@ -84,6 +84,7 @@ class Walker(Meter):
 
     def count(self, purpose: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
         """Follow each value near the exact answer, for a query with one cell."""
+        # The charge is made as in a release; only the noise is followed instead of drawn.
         noisy = super().count(purpose, engine, query, share)
         exact = unsealed(engine.answer(query))
         if noisy.variance == 0:
@@ -99,11 +100,13 @@ class Walker(Meter):
 
     def _choose(self, purpose: str, candidates: Candidates, picks: int, share: Fraction, way: Way) -> Selection:
         """Follow each list of picks; unlisted candidates are numbered after the listed candidates."""
+        # Before the charge and the draw: an endless step costs no time.
         if perm(candidates.total_count, picks) > _MAX_OUTCOMES:
             raise Endless
         super()._choose(purpose, candidates, picks, share, way)
         rate = self.rate(picks, share, way, monotone=candidates.monotone, step=candidates.step)
         scores = (*candidates.scores.tolist(), *[candidates.unlisted_score] * candidates.unlisted)
+        # The law depends on differences of scores alone: equal differences share one cached law.
         best_score = max(scores, default=0)
         law_of_picks = law(tuple(score - best_score for score in scores), rate, picks, way)
         picked_numbers = list(law_of_picks)[self._branch(list(law_of_picks.values()))]
@@ -117,6 +120,7 @@ class Walker(Meter):
     def _draw_unlisted(self, listed_itemsets: Itemsets, universe: Universe, count: int) -> list[ItemTuple]:
         """Return the picked unlisted itemsets: unlisted itemsets are numbered in a fixed order."""
         unlisted_count, *numbers = self.unlisted_picks
+        # The number of an unlisted itemset is arbitrary, as all have one score.
         all_itemsets = universe.others(listed_itemsets.tuples(), unlisted_count, lambda _: 0)
         return [all_itemsets[number] for number in numbers]
 
@@ -124,6 +128,7 @@ class Walker(Meter):
         """Follow each number below the bound."""
         if bound > _MAX_OUTCOMES:
             raise Endless
+        # The draw is independent of the data, so all its values are equally likely on both sides.
         chance = intervals.ratio(Fraction(1, bound), DIGITS)
         return self._branch([chance] * bound)
 

@@ -188,6 +188,7 @@ def build_cases(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[
         )
     if isinstance(oracle, MeanOracle):
         span = oracle.span
+        # Ends, the middle, and numbers beyond the range: clipping must bound the loss.
         numbers = sorted({-2 * span, -span, 1 - span, -1, 0, 1, span // 2, span})
         baskets = {f"the number {number}": (number,) for number in numbers}
         people = {name: Holding((place * len(numbers),)) for place, name in enumerate(baskets)}
@@ -228,6 +229,7 @@ def build_cases(oracle: AnyOracle | type[AnyOracle], epsilon: Fraction) -> list[
 def _of_several(case: DeviceCase) -> DeviceCase:
     """Return a question to people with one basket and with several: equal ones and empty ones among them."""
     sets = list(case.baskets.values())
+    # Large and small mixtures of baskets: a mixture loses no more than its worst basket.
     halves = sets[: len(sets) // 2], sets[len(sets) // 2 :]
     people: list[tuple[tuple[int, ...], ...]] = [(basket,) for basket in (sets[0], sets[1], sets[-1])]
     people += [(sets[0], sets[-1]), (sets[1], sets[1], sets[2]), *map(tuple, halves)]

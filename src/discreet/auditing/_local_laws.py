@@ -81,6 +81,7 @@ class _FixedDraws(Draws):
         return choices
 
     def until(self, attempt: Callable[[], set[int] | None]) -> set[int]:
+        # A loop is known by the choices before it, so that equal loops of two paths are one.
         loop = self._choices[: self._used], len(self.loops)
         self.loops.append(loop)
         result = attempt()
@@ -89,6 +90,7 @@ class _FixedDraws(Draws):
         return result
 
     def filled(self, chosen: set[int], many: int, bound: int, without: Collection[int] = ()) -> set[int]:
+        # The order of a set does not matter, so the number of sets is followed, and not of sequences.
         others = [value for value in range(bound) if value not in chosen and value not in without]
         return chosen.union(self.some(many - len(chosen), others))
 
@@ -96,6 +98,7 @@ class _FixedDraws(Draws):
         return _SEEDS[self._choose_way(lambda: [Fraction(1, len(_SEEDS))] * len(_SEEDS))]
 
     def published(self, seeds: int) -> int:
+        # A few seeds stand for all: the seed is drawn independently of the basket.
         seed_count = min(seeds, len(_SEEDS))
         return self._choose_way(lambda: [Fraction(1, seed_count)] * seed_count)
 
@@ -113,6 +116,7 @@ class _FixedDraws(Draws):
                 "fewer."
             )
         probability = Fraction(threshold, WORD)
+        # The chance of a word of bits depends on the number of its ones alone.
         powers = [probability**ones * (1 - probability) ** (count - ones) for ones in range(count + 1)]
         return self._choose_way(lambda: [powers[bits.bit_count()] for bits in range(1 << count)])
 

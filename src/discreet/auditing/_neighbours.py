@@ -115,6 +115,7 @@ class AuditQuestion:
         if self.listed:
             return build_baskets(database, self.items)
         item_count = max((item for basket, _ in database for item in basket), default=-1) + 1
+        # The name turns all items into text, on the side where a person holds it.
         if self.mixed and item_count == self.items:
             return replace(
                 build_baskets(database, item_count), vocabulary=Vocabulary([*map(str, range(item_count - 1)), "tea"])
@@ -243,8 +244,10 @@ def list_questions(mechanism: Mechanism, budget: Budget) -> list[AuditQuestion]:
 def generate_pairs(question: AuditQuestion, neighbours: Neighbours, seed: int) -> Iterator[NeighbourPair]:
     """Yield pairs of neighbours for a question: small pairs, planned pairs, then random pairs."""
     generator = np.random.default_rng(seed)
+    # Crowded data have billions of tied itemsets, so a few pairs take as long as all small pairs.
     if question.items == _CROWDED_ITEMS:
         return list_pairs(list_crowded_cases(question.items), neighbours)
+    # Questions over equally many items share the small databases in turn.
     turn, turns = question.turn
     cases = list_small_cases(question.items, neighbours)[turn::turns]
     cases += list_planned_cases(question.items, question.marks)

@@ -62,7 +62,7 @@ class RelationAuditQuestion:
 
 
 @dataclass(frozen=True)
-class Relations:
+class RelationAudit:
     """The claim of `release_relations`, in the place of a mechanism."""
 
     name: str = RELATIONS_NAME
@@ -90,7 +90,7 @@ class Relations:
 
 
 # Either kind of claimant of the attacks on a curator's release.
-AuditedMechanism: TypeAlias = Mechanism | Relations
+AuditedMechanism: TypeAlias = Mechanism | RelationAudit
 
 
 def _list_ordered_pairs(items: int, neighbours: Neighbours) -> Iterator[NeighbourPair]:

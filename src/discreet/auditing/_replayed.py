@@ -24,7 +24,7 @@ from ..wording import number_of
 from ._attack import Attack, PairTrial
 from ._engines import Engines
 from ._neighbours import AuditQuestion, Basket, Database, NeighbourPair
-from ._relations import AuditedMechanism, RelationAuditQuestion, Relations
+from ._relations import AuditedMechanism, RelationAuditQuestion, RelationAudit
 from ._runs import Coupling, Script, run_to_values
 from ._verdict import Attempt
 
@@ -78,7 +78,7 @@ def _draw_question(
     mechanism: AuditedMechanism, budget: Budget, generator: np.random.Generator
 ) -> AuditQuestion | RelationAuditQuestion:
     """Return a random question that a mechanism answers, of any size."""
-    if isinstance(mechanism, Relations):
+    if isinstance(mechanism, RelationAudit):
         return mechanism.draw_question(generator)
 
     def draw_value(values: tuple[Any, ...]) -> Any:

@@ -27,7 +27,7 @@ from ._attack import Attack
 from ._engines import Engines
 from ._neighbours import AuditQuestion, Change, Database, NeighbourPair
 from ._noise import NoiseCheck
-from ._relations import AuditedMechanism, Relations
+from ._relations import AuditedMechanism, RelationAudit
 from ._runs import AuditedCase, Coupling, list_candidate_labels, run_release
 from ._steps import CountStep, Step
 from ._tape import Recorder
@@ -310,7 +310,7 @@ def _list_trials(
     is_replace = neighbours is Neighbours.REPLACE
     questions: Iterable[tuple[Any, list[Change]]] = (
         mechanism.list_trials(is_replace)
-        if isinstance(mechanism, Relations)
+        if isinstance(mechanism, RelationAudit)
         else _list_questions(mechanism, is_replace)
     )
     for question, changes in questions:

@@ -153,6 +153,7 @@ def _check_same_query(step: CountStep, twin: CountStep) -> None:
 def _compare_counts(step: CountStep, twin: CountStep, neighbours: Neighbours) -> StepLoss:
     query, noisy, charge = step.query, step.noisy, _get_charge(step)
     max_l1, max_squared_l2 = moves(query, neighbours, step.max_baskets)
+    # The largest stated change bounds the loss for all data; the actual change is the loss of this pair.
     difference = step.exact - twin.exact
     changes = [abs(change) for change in difference[difference != 0].tolist()]  # few of thousands of cells
     total, squares = sum(changes), sum(change * change for change in changes)
@@ -163,6 +164,7 @@ def _compare_counts(step: CountStep, twin: CountStep, neighbours: Neighbours) ->
             )
     if noisy.variance == 0:
         return StepLoss()  # no person can change the answer
+    # Gaussian noise has no pure loss: its zCDP loss is the squared change over twice the variance.
     if noisy.scale is None:
         _check_charge(step, Fraction(max_squared_l2) / (2 * noisy.variance), charge.rho)
         return StepLoss(epsilon=None, rho=squares / (2 * noisy.variance))
@@ -185,6 +187,7 @@ def _check_same_choice(step: ChoiceStep, twin: ChoiceStep) -> None:
             f"{step.purpose}: one run chooses from {candidates.total_count:,} candidates, the other from "
             f"{twin_candidates.total_count:,}."
         )
+    # Places of unlisted candidates say nothing: two runs may list different candidates under equal places.
     are_named = candidates.itemsets is not None and twin_candidates.itemsets is not None
     if not are_named and (candidates.unlisted or twin_candidates.unlisted):
         raise Differs(f"{step.purpose}: candidates are not listed, and what the listed ones are is not said.")

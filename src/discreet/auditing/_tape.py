@@ -114,6 +114,7 @@ class Recorder(Meter):
 
     def count(self, purpose: str, engine: SealedEngine, query: Query, share: Fraction) -> Noisy:
         """Return noisy counts of the mood, and record the step."""
+        # The exact answer is read beside the mechanism, which holds sealed answers only.
         recorded_engine = RecordingEngine(unsealed(engine))
         noisy = super().count(
             purpose, SealedEngine(recorded_engine, engine.items, max_baskets=engine.max_baskets), query, share
@@ -146,6 +147,7 @@ class Recorder(Meter):
         if self.mood == "any" or (self.mood == "wide" and self.generator.random() < _ANY_CANDIDATE_PROBABILITY):
             places = self.generator.choice(min(candidates.total_count, _MAX_NUMPY_BOUND), picks, replace=False).tolist()
             selected = Selection(tuple(place if place < len(candidates.scores) else -1 for place in places))
+        # Places differ between data sets, and names do not: the pick is stored by its name.
         names = candidate_names(candidates)
         self.tape.append(
             ChoiceStep(
@@ -163,6 +165,7 @@ class Recorder(Meter):
 
     def _name_itemsets(self, selected: Selection, listed: Itemsets, universe: Universe) -> list[ItemTuple]:
         """Return the names of the picks, and store them in the step; the draws of unlisted names are not recorded."""
+        # Drawing a name is part of the selection, which is one step.
         tape_length = len(self.tape)
         names = super()._name_itemsets(selected, listed, universe)
         del self.tape[tape_length:]
@@ -184,6 +187,7 @@ class Recorder(Meter):
         """Return found itemsets of the mood, and record the step."""
         is_kept, noisy, threshold = super()._find(purpose, counts, max_itemsets, share, itemsets)
         self.draws.append(NoiseDraw(purpose, noisy.scale, noisy.variance, noisy.values - counts))
+        # An unfair search keeps itemsets at random, with counts that a kept itemset can have.
         if self.mood != "fair":
             is_kept = self.generator.random(len(counts)) < _FIND_PROBABILITY
             high_values = threshold + self.generator.integers(0, 5, len(counts))
@@ -239,6 +243,7 @@ class Replayer(Recorder):
 
     def _match_step(self) -> Step:
         """Return the step of the earlier run that matches the last step; store the loss of the pair."""
+        # Steps are matched by their order: a step that is missing on one side shifts all later steps.
         place = len(self.tape) - 1
         if place >= len(self.earlier_tape):
             raise Differs(f"One run goes on with {self.tape[-1]}, the other one has ended.")
@@ -265,6 +270,7 @@ class Replayer(Recorder):
         super()._choose(purpose, candidates, picks, share, way)
         earlier_step = cast(ChoiceStep, self._match_step())
         self._last_choice().chosen_names[:] = earlier_step.chosen_names
+        # The same candidate may have a different place on the second data set.
         places: dict[Name | None, int] = {name: place for place, name in enumerate(candidate_names(candidates))}
         return Selection(tuple(places.get(name, -1) for name in earlier_step.chosen_names))
 
@@ -279,6 +285,7 @@ class Replayer(Recorder):
         _, noisy, threshold = super()._find(purpose, counts, max_itemsets, share, itemsets)
         earlier_step = cast(FindStep, self._match_step())
         names = self._name_things(itemsets)
+        # An itemset of one side alone was found there: delta pays for the event.
         if not earlier_step.kept_counts.keys() <= set(names):
             raise Unlikely
         is_kept = np.array([name in earlier_step.kept_counts for name in names], np.bool_)

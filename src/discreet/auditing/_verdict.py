@@ -154,6 +154,7 @@ class Verdict(Result):
     @property
     def worst(self) -> Attempt:
         """The attempt that broke the claim, or else the attempt with the largest loss."""
+        # A verdict without attempts has a worst attempt too, which tried nothing.
         empty_attempt = Attempt(means="coupled", stands=None, loss=0.0, tried="nothing")
         return max(
             self.attempts, key=lambda attempt: (attempt.outcome == "broken", attempt.loss), default=empty_attempt

@@ -150,6 +150,7 @@ class _Run:
         return largest_loss
 
     def _cases(self, case: FileCase, people: PeopleRows) -> dict[Item, Case]:
+        # FIMI text has no columns, so its segments are given beside the file.
         in_column = case.by and case.reader != "dat"
         question = Question(
             mechanism=self.mechanism,
@@ -179,6 +180,7 @@ class _Run:
         """Return the bytes of all written files, by their names."""
         values: dict[str, Any] = {}
         with TemporaryDirectory(dir=self.folder) as folder:
+            # Every format may leak in its own way: by a type, a width or a name.
             for suffix in SUFFIXES:
                 release.save(Path(folder) / f"release.{suffix}")
             for path in sorted(Path(folder).rglob("*")):
@@ -195,6 +197,7 @@ def write_and_read(reader: str, people: tuple[tuple[Basket, str], ...], by: bool
         if reader == "dat":
             path.write_text("".join(" ".join(map(str, basket)) + "\n" for basket, _ in people))
             return read(path)
+        # A person without an item has no row: a table cannot say that such a person exists.
         rows = [(number, item, segment) for number, (basket, segment) in enumerate(people) for item in basket]
         names = ("customer", "product", "region")
         if reader == "csv":
@@ -204,6 +207,7 @@ def write_and_read(reader: str, people: tuple[tuple[Basket, str], ...], by: bool
             from pyarrow import parquet, table
 
             columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+            # A column of Parquet has one type, so one name makes all items text.
             numeric = all(isinstance(item, int) for item in columns["product"])
             columns["product"] = columns["product"] if numeric else [str(item) for item in columns["product"]]
             parquet.write_table(table(columns), path)
@@ -230,6 +234,7 @@ def _cases(mechanism: Mechanism, budget: Budget, neighbours: Neighbours) -> Iter
                 if neighbours is Neighbours.ADD_REMOVE and changed_basket is not shop.changes[-1]:
                     turns.append(("hiv-clinic" if changed_basket is shop.changes[0] else "south", True))
                 for turn, (segment, by) in enumerate(turns):
+                    # In turn, as every change with every reader takes three times as long.
                     reader = READERS[(place + turn) % len(READERS)]
                     spaced = reader == "dat" and any(" " in str(item) for basket in shop.others for item in basket[0])
                     yield FileCase(
