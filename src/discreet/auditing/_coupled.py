@@ -16,7 +16,7 @@ from ..privacy import Budget, Neighbours
 from ._attack import Attack, PairTrial
 from ._engines import Engines
 from ._neighbours import Database, generate_pairs, list_questions
-from ._relations import AuditedMechanism, RelationAuditQuestion, RelationAudit
+from ._relations import AuditedMechanism, RelationAudit, RelationAuditQuestion
 from ._runs import Coupling, Script, run_to_values
 from ._tape import MOODS
 from ._verdict import Attempt

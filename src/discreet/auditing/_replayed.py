@@ -24,7 +24,7 @@ from ..wording import number_of
 from ._attack import Attack, PairTrial
 from ._engines import Engines
 from ._neighbours import AuditQuestion, Basket, Database, NeighbourPair
-from ._relations import AuditedMechanism, RelationAuditQuestion, RelationAudit
+from ._relations import AuditedMechanism, RelationAudit, RelationAuditQuestion
 from ._runs import Coupling, Script, run_to_values
 from ._verdict import Attempt
 
