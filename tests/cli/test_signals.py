@@ -50,7 +50,13 @@ def started(
     return subprocess.Popen(
         [DISCREET, *map(str, words)], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=plain(PYTHONPATH=path, TMPDIR=str(folder / "tmp"), DISCREET_JIT=str(int(compiled))),
+        preexec_fn=restore_hangups,
     )  # fmt: skip
+
+
+def restore_hangups() -> None:
+    """Restore the default action of SIGHUP, which a test run under nohup ignores, and its children with it."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def stopped(process: subprocess.Popen[str], *numbers: int) -> tuple[int, str]:

@@ -191,7 +191,7 @@ def anchor(
 
     Examples
     --------
-    discreet ledger anchor budget.db /mnt/backup/budget.head
+    discreet ledger anchor budget.db /mnt/other/budget.head
 
     discreet ledger anchor budget.db 'command:keep-head budget'
     """
