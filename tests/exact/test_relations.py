@@ -216,7 +216,7 @@ class TestScores:
     def test_by_hand(self):
         """Of six, ranks 1, 3 and 5 were found, with 6, 4 and 2 of 21 points, and a fourth that is wrong."""
         everything = relations(discreet.read(FIGURE), support=12, top=8)
-        score = score_relations(everything._take(np.array([0, 2, 4, 7])), self.TRUTH)
+        score = score_relations(everything.take(np.array([0, 2, 4, 7])), self.TRUTH)
         assert score.to_dict() == {
             "found": 4,
             "wanted": 6,

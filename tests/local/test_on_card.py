@@ -254,13 +254,13 @@ def test_tables_are_read_the_same(card, epsilon):
 
     plain = table()
     values = np.arange(8)
-    expected_frequencies, expected_shared = plain.frequencies(), plain.shared(values)
+    expected_frequencies, expected_shared = plain.frequencies(), plain.estimate_pair_excess(values)
     assert len(plain._solution[1]) > 3, "several symbols are solved for"
     assert not card
     with using("gpu"):
         table_on_card = table()
         assert table_on_card.frequencies().tobytes() == expected_frequencies.tobytes()
-        assert [array.tobytes() for array in table_on_card.shared(values)] == [
+        assert [array.tobytes() for array in table_on_card.estimate_pair_excess(values)] == [
             array.tobytes() for array in expected_shared
         ]
     assert set(card) == {"weigh_rows", "take_off", "sum_cells", "meet_rows"}

@@ -306,7 +306,7 @@ class TestHandedOn:
         assert set(self.COMPARISON.to_arrow()["standing"].to_pylist()) == {"not private"}
         assert self.COMPARISON.to_arrow().column_names[0] == "standing"
         page = self.COMPARISON.report()
-        assert page.index("NOT PRIVATE: for the curator's eyes</p>") < page.index("<h1>")
+        assert page.index("NOT PRIVATE: for the curator&#39;s eyes</p>") < page.index("<h1>")
         assert "NOT PRIVATE" in self.COMPARISON.plot().svg
         assert "NOT PRIVATE" in self.COMPARISON._repr_html_()
 

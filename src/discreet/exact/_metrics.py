@@ -79,7 +79,7 @@ def rank_itemsets(patterns: CountsLike, top: int | None = None) -> list[Itemset]
 
     Examples
     --------
-    >>> ranked({frozenset("b"): 5, frozenset("ab"): 5, frozenset("a"): 5}, top=2) == [{"a"}, {"b"}]
+    >>> rank_itemsets({frozenset("b"): 5, frozenset("ab"): 5, frozenset("a"): 5}, top=2) == [{"a"}, {"b"}]
     True
     """
     counts = counts_of(patterns)

@@ -120,7 +120,7 @@ def test_folded(world, items, weights):
     question = FoldedProjection(items=items, left=left_weights, right=right_weights, low=-50, high=60)
     agree(question, "folded", world)
     numbers = np.empty(len(events), np.int64)
-    question.add_up(baskets, np.arange(len(events)), np.array(left_weights), np.array(right_weights), numbers)
+    question.add_up(baskets, np.arange(len(events)), (np.array(left_weights), np.array(right_weights), numbers))
     assert numbers.tolist() == [naive.folded(set(row), items, side, left_weights, right_weights) for row in events]
 
 
