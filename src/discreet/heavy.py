@@ -16,10 +16,8 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(import_module(self._name), name)
-        # The next use finds the name here, without __getattr__.
-        setattr(self, name, value)
-        return value
+        # Nothing is kept here: a test that replaces a name of the package replaces it for us too.
+        return getattr(import_module(self._name), name)
 
 
 if TYPE_CHECKING:

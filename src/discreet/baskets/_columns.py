@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import InputError, name_options
+from ..errors import InputError, Message, build_message, name_options
 from ..wording import number_of
 from ._build import mixed_items_error
 
@@ -95,9 +95,11 @@ class ColumnChecks:
     table: str
     column: str
 
-    def build_error(self, problem: str, **values: object) -> InputError:
-        """Return the error for the column; `problem` is the rest of the template, a literal."""
-        return InputError.format("{table}: column {column!r} " + problem, **vars(self), **values)
+    def build_error(self, problem: Message) -> InputError:
+        """Return the error for the column; `problem` is the rest of the sentence."""
+        return InputError.format(
+            "{table}: column {column!r} {problem}", table=self.table, column=self.column, problem=problem
+        )
 
     def check_people(self, kinds: set[str]) -> None:
         """Check that the people of JSON records are all numbers or all text."""
@@ -126,29 +128,35 @@ class ColumnChecks:
         """Check that no row has a person in floating point that is not an exact whole number."""
         if rows:
             raise self.build_error(
-                "({person=}) is floating point, and not a whole number below {largest:,} in {rows}: people might be "
-                "taken for one another. Keep it as text, or as whole numbers, where it comes from.",
-                largest=EXACT_FLOAT_LIMIT[kind],
-                rows=number_of(rows, "row"),
+                build_message(
+                    "({person=}) is floating point, and not a whole number below {largest:,} in {rows}: people might "
+                    "be taken for one another. Keep it as text, or as whole numbers, where it comes from.",
+                    largest=EXACT_FLOAT_LIMIT[kind],
+                    rows=number_of(rows, "row"),
+                )
             )
 
     def build_type_error(self, content: str) -> InputError:
         """Return the error for items of a type that is neither whole numbers nor names."""
-        problem = "is {content}; items are whole numbers or names: cast the column to text."
-        return self.build_error(problem, content=content)
+        return self.build_error(
+            build_message("is {content}; items are whole numbers or names: cast the column to text.", content=content)
+        )
 
     def build_notation_error(self) -> InputError:
         """Return the error for a number that is written as two person ids, as 7 and 7.0 in two files."""
         return self.build_error(
-            "({person=}) has the same number written in two ways, with a decimal point and without, as 7.0 and 7: one "
-            "person would be taken for two. Write all of them alike.",
+            build_message(
+                "({person=}) has the same number written in two ways, with a decimal point and without, as 7.0 and 7: "
+                "one person would be taken for two. Write all of them alike."
+            )
         )
 
     def build_segment_error(self) -> InputError:
         """Return the error for people without a segment, or with several."""
         return InputError.format(
             "{table}: everyone must have one value in the column {column!r} ({by=}), not none or several.",
-            **vars(self),
+            table=self.table,
+            column=self.column,
         )
 
     def build_missing_error(self, role: str, missing: int, rows: str) -> InputError:
@@ -159,7 +167,8 @@ class ColumnChecks:
             have="has" if missing == 1 else "have",
             role=role,
             them="it" if missing == 1 else "them",
-            **vars(self),
+            table=self.table,
+            column=self.column,
         )
 
     def _build_kinds_error(self, kinds: set[str], problem: str) -> InputError:

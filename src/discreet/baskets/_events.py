@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import count
 from typing import Any, Literal
 
-from ..errors import InputError
+from ..errors import InputError, build_message
 from ..wording import number_of
 from ._build import Labels
 from ._columns import EXACT_FLOAT_LIMIT, INTEGER_TYPE, JSON_INTEGERS, Column, ColumnChecks, Table, quote_name
@@ -148,9 +148,11 @@ class Events:
         if times == total:
             return f"CAST({value} AS TIMESTAMPTZ)"
         raise self._checks(time).build_error(
-            "({time=}) has values that are no time (in {rows}); write numbers, or dates and times as 2026-03-31 "
-            "17:05:00.",
-            rows=number_of(total - max(reals, times), "row"),
+            build_message(
+                "({time=}) has values that are no time (in {rows}); write numbers, or dates and times as 2026-03-31 "
+                "17:05:00.",
+                rows=number_of(total - max(reals, times), "row"),
+            )
         )
 
     def item_values(self, labels: Labels) -> list[str]:
@@ -170,9 +172,12 @@ class Events:
                 is_unfit = f"NOT regexp_full_match({value}, '[0-9]+') OR TRY_CAST({value} AS BIGINT) IS NULL"
                 unfit_rows = self.query(f"count({value}) FILTER (WHERE {is_unfit})")[0]
                 if unfit_rows:
-                    problem = 'has items that are not whole numbers that fit 64 bits (in {rows}); {labels="names"} '
-                    problem += "reads items as names."
-                    raise self._checks(column).build_error(problem, rows=number_of(unfit_rows, "row"))
+                    problem = build_message(
+                        'has items that are not whole numbers that fit 64 bits (in {rows}); {labels="names"} reads '
+                        "items as names.",
+                        rows=number_of(unfit_rows, "row"),
+                    )
+                    raise self._checks(column).build_error(problem)
             return [f"CAST({value} AS BIGINT)" for value in values]
         return [f"CAST({value} AS VARCHAR)" for value in values]
 
@@ -203,8 +208,11 @@ class Events:
                 f"{number_of(fraction_count, 'row')}); items are whole numbers or names: cast the column to text."
             )
         if large_count:
-            problem = 'has numbers that do not fit 64 bits (in {rows}); {labels="names"} reads items as names.'
-            raise self._checks(column).build_error(problem, rows=number_of(large_count, "row"))
+            problem = build_message(
+                'has numbers that do not fit 64 bits (in {rows}); {labels="names"} reads items as names.',
+                rows=number_of(large_count, "row"),
+            )
+            raise self._checks(column).build_error(problem)
         return self._number(column)
 
 

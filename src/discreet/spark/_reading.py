@@ -33,7 +33,7 @@ from ..baskets import (
     parse_labels,
     sort_labels,
 )
-from ..errors import EmptyDataError, InputError, LimitError, MisuseError
+from ..errors import EmptyDataError, InputError, LimitError, MisuseError, build_message
 from ..heavy import pa, sql, sql_types
 from ..wording import number_of
 from ._baskets import BlockView, SparkBaskets, StoredBlocks, measure_blocks
@@ -238,8 +238,10 @@ class _Reader:
             is_list = column.type.startswith("array")
             self._checks(name).check_people({"ARRAY"} if is_list else self.opened.list_kinds(column))
         if re.match("array|map|struct|variant|binary", column.type):
-            problem = "({person=}) is of type {found}; people are whole numbers or text."
-            raise self._checks(name).build_error(problem, found=column.type)
+            problem = build_message(
+                "({person=}) is of type {found}; people are whole numbers or text.", found=column.type
+            )
+            raise self._checks(name).build_error(problem)
         if column.type.upper() in EXACT_FLOAT_LIMIT:
             return _SelectedColumn(name, self._convert_empty(column).try_cast("bigint"), "bigint")
         return self._select_key(column)
@@ -251,11 +253,12 @@ class _Reader:
         """
         column = self.opened.table.find(name, "basket")
         if re.match("array|map|struct|variant", column.type):
-            raise self._checks(name).build_error(
+            problem = build_message(
                 "({basket=}) is of type {found}; in a cluster baskets are told apart by numbers, text, dates or times: "
                 "cast the column to text.",
                 found=column.type,
             )
+            raise self._checks(name).build_error(problem)
         if self.opened.untyped == "json":
             self._checks(name).check_baskets(self.opened.list_kinds(column))
         if column.type.upper() in EXACT_FLOAT_LIMIT:
