@@ -78,7 +78,7 @@ def grow_records(array: I32, size: int) -> I32:
 
 @helper
 def grow_arena(array: U64, used_words: int, size: int) -> U64:
-    """Return a larger copy of the first `used` words of an arena."""
+    """Return a copy of an arena with `size` words: its first `used_words` words, then free ones."""
     larger = np.empty(size, np.uint64)
     for i in range(used_words):
         larger[i] = array[i]

@@ -200,6 +200,7 @@ def _build_cases(
 ) -> dict[tuple[str, Fraction], Case]:
     """Return the checked case of each mechanism and epsilon; further reasons are added to `refused`."""
     cases: dict[tuple[str, Fraction], Case] = {}
+    earlier_count = len(refused)  # mechanisms of packages without a proof page, which say nothing of the question
     baskets = data.baskets
     for entrant in entries:
         reasons: dict[Fraction, Message] = {}
@@ -218,7 +219,7 @@ def _build_cases(
             refused[entrant.name if is_refused_everywhere else f"{entrant.name} at epsilon {shown(budget)}"] = reason
     if not cases:
         # An error of the question is an error of every mechanism: the first message is enough.
-        raise MisuseError(next(iter(refused.values())))
+        raise MisuseError([*refused.values()][earlier_count])
     return cases
 
 

@@ -77,7 +77,7 @@ class BlockView:
     ----------
     items, segments
         The number of items, and the number of segments (0 for none), of the blocks.
-    several
+    has_receipts
         Whether people may have several baskets.
     identities
         The hashes of the labels, for truncation.
@@ -150,7 +150,7 @@ class SparkBaskets(RemoteBaskets):
         The name of the column of segments, and their labels, if they were read with ``by=``.
     merged
         The number of repeated items in a basket.
-    several
+    has_receipts
         Whether a person may have several baskets, as read with ``basket=``.
     lineage, hierarchy
         The ancestors of items, if a hierarchy was given.

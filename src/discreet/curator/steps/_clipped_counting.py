@@ -184,7 +184,7 @@ class Histogram:
         max_people_beyond: F64 | None = None,
         max_baskets: int = 1,
     ) -> Histogram:
-        """SizeHistogram the people of each bin over its loads; the last one ends at 1.5 times its start at most."""
+        """Spread the people of each bin over its loads; the last bin ends at 1.5 times its start at most."""
         # The last bin is open; its people are placed between its first load and 1.5 times this load.
         bin_bounds = (*edges, min(edges[-1] + max(edges[-1] // 2, 1), max_load + 1))
         loads = [

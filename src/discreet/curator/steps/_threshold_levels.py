@@ -281,7 +281,7 @@ class ThresholdLevels(Mechanism):
         """Return the cut of the baskets for the candidates."""
 
     @abstractmethod
-    def kept_share(self, spread: SizeHistogram, size: int, longest: int) -> float:
+    def kept_share(self, size_histogram: SizeHistogram, size: int, longest: int) -> float:
         """Return the share of the people of an itemset that the cut is taken to leave."""
 
     @abstractmethod
