@@ -101,7 +101,9 @@ def compare(
     # Everything that can be wrong is checked before data are read, which may take minutes.
     run_count = parse_positive("runs", runs)
     budgets = _parse_epsilons(epsilon)
-    entries, refused = _select_entries(mechanisms)
+    entries, unproven = _select_entries(mechanisms)
+    # Without the unproven ones: the first reason below is then about the question.
+    refused: dict[str, Message] = {}
     trial_seed = _parse_seed(seed)
     keywords = Keywords.parse(options)
     question = keywords.question
@@ -138,7 +140,7 @@ def compare(
     return Comparison(
         rows=tuple(rows),
         advice=advice,
-        refused=refused,
+        refused=unproven | refused,
         asked={
             **case.record,
             "epsilon": [shown(budget) for budget in budgets],
@@ -200,7 +202,6 @@ def _build_cases(
 ) -> dict[tuple[str, Fraction], Case]:
     """Return the checked case of each mechanism and epsilon; further reasons are added to `refused`."""
     cases: dict[tuple[str, Fraction], Case] = {}
-    earlier_count = len(refused)  # mechanisms of packages without a proof page, which say nothing of the question
     baskets = data.baskets
     for entrant in entries:
         reasons: dict[Fraction, Message] = {}
@@ -219,7 +220,7 @@ def _build_cases(
             refused[entrant.name if is_refused_everywhere else f"{entrant.name} at epsilon {shown(budget)}"] = reason
     if not cases:
         # An error of the question is an error of every mechanism: the first message is enough.
-        raise MisuseError([*refused.values()][earlier_count])
+        raise MisuseError(next(iter(refused.values())))
     return cases
 
 
